@@ -1,0 +1,18 @@
+# Copyright (c) 2026, gpufleet authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Private to this collection: may change in any release. Twin of the doc fragments kubernetes.core.k8s_auth_options and _cluster."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.kubernetes.core.plugins.module_utils.args_common import AUTH_ARG_SPEC
+
+
+def cluster_argument_spec(**own: t.Any) -> t.Dict[str, t.Any]:
+    """The options by which a module reaches a cluster.
+
+    :param own: the module's own options.
+    """
+    return {**AUTH_ARG_SPEC, "request_timeout": {"type": "int", "default": 30}, **own}

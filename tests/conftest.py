@@ -4,23 +4,20 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
-from ansible.utils.collection_loader import _collection_finder
+from ansible.plugins.loader import init_plugin_loader
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+COLLECTIONS = REPOSITORY / ".cache" / "collections"
 
 
-def _install_collection_finder() -> None:
-    parent = REPOSITORY / ".cache" / "collections" / "ansible_collections" / "gpufleet"
-    parent.mkdir(parents=True, exist_ok=True)
-    link = parent / "k8s"
+def _link_checkout() -> None:
+    link = COLLECTIONS / "ansible_collections" / "gpufleet" / "k8s"
+    link.parent.mkdir(parents=True, exist_ok=True)
     if not link.is_symlink():
         link.symlink_to(REPOSITORY)
-    # kubernetes.core comes with the ansible package, beside ansible itself on sys.path.
-    _collection_finder._AnsibleCollectionFinder(paths=[str(REPOSITORY / ".cache" / "collections")], scan_sys_paths=True)._install()
 
 
-_install_collection_finder()
-sys.path.insert(0, str(REPOSITORY))
+_link_checkout()
+init_plugin_loader([str(COLLECTIONS)])

@@ -26,6 +26,8 @@ NAME = "demo"
 INSTANCE = instance_dir(NAME)
 DEMO_LOGS = LOGS / "demo"
 REPORT = INSTANCE / "validation.json"
+NODES = list(parse_nodes(DEFAULT_NODES))
+SIMULATED = "tests/demo/simulated.yml"
 
 WITHOUT_ROOT = """\
 Not root: the nodes are simulated. Left out, since booting machines needs root: the three machines with systemd, apt and
@@ -78,15 +80,15 @@ def without_machines() -> bool:
     return os.geteuid() != 0
 
 
-def playbook(log_name: str, name: str, **variables: object) -> str:
-    """Run a playbook on the demo's inventory; without machines on the cluster's side of it alone, with the simulated nodes named."""
-    path = f"playbooks/{name}.yml"
-    limit = []
+def playbook(log_name: str, path: str, *options: str, **variables: object) -> str:
+    return run(log_name, path, "ansible-playbook", "--inventory", "inventories/testbed", *options, "--extra-vars", json.dumps(variables), path)
+
+
+def site(log_name: str) -> str:
+    """Run the path from bare to validated, and return its output; without machines that is the cluster's side of it."""
     if without_machines():
-        nodes = list(parse_nodes(DEFAULT_NODES))
-        limit = ["--limit", "localhost"]
-        variables |= {"gpu_device_plugin_nodes": nodes, "gpu_device_plugin_cdi_nodes": {}, "gpu_validate_nodes": nodes}
-    return run(log_name, path, "ansible-playbook", "--inventory", "inventories/testbed", *limit, "--extra-vars", json.dumps(variables), path)
+        return playbook(log_name, SIMULATED, demo_nodes=NODES)
+    return playbook(log_name, "playbooks/site.yml")
 
 
 def check_prerequisites() -> None:
@@ -113,30 +115,32 @@ def up() -> None:
 
 
 def first_run() -> None:
-    playbook("site-first-run", "site")
+    site("first-run")
 
 
 def second_run() -> None:
-    recap = parse_recap(playbook("site-second-run", "site"))
+    recap = parse_recap(site("second-run"))
     if not recap:
-        raise StepFailed("the second run of playbooks/site.yml reached no host")
+        raise StepFailed("the second run of the playbook reached no host")
     if disturbed := disturbances(recap):
-        raise StepFailed(f"the second run of playbooks/site.yml should have changed nothing, but: {'; '.join(disturbed)}")
+        raise StepFailed(f"the second run of the playbook should have changed nothing, but: {'; '.join(disturbed)}")
     for host in recap:
         print(f"  {host}: changed=0")
 
 
 def validate() -> None:
-    playbook("validate", "validate", gpu_validate_report_path=str(REPORT))
+    only = {"gpu_validate_nodes": NODES} if without_machines() else {}
+    limit = ["--limit", "localhost"] if without_machines() else []
+    playbook("validate", "playbooks/validate.yml", *limit, gpu_validate_report_path=str(REPORT), **only)
     print(f"\nThe report: {shown(REPORT)}")
 
 
 STEPS: tuple[tuple[str, Callable[[], None]], ...] = (
     ("build the testbed's real parts (kept in .cache/testbed)", build),
     ("start the cluster and its three GPU nodes", up),
-    ("run playbooks/site.yml: from bare to validated", first_run),
-    ("run playbooks/site.yml again: nothing may change", second_run),
-    ("run playbooks/validate.yml: a verdict for each node", validate),
+    ("run the playbook: from bare to validated", first_run),
+    ("run the playbook again: nothing may change", second_run),
+    ("validate: a verdict for each node", validate),
 )
 
 

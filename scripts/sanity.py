@@ -78,6 +78,7 @@ def make_virtual_environments() -> int:
 
 
 def main() -> int:
+    print("copying the checkout and making virtual environments", flush=True)
     copy_checkout()
     link_kubernetes_core()
     provide_get_pip()

@@ -44,7 +44,7 @@ EXAMPLES = r"""
 - name: Wait for the GPUs
   gpufleet.k8s.gpu_cluster_info:
   register: cluster
-  until: cluster.gpu_cluster | gpufleet.k8s.gpu_nodes_short(['gpu-1'], expected={'gpu-1': 8}) | length == 0
+  until: "cluster.gpu_cluster | gpufleet.k8s.gpu_nodes_short(['gpu-1'], expected={'gpu-1': 8}) | length == 0"
 """
 
 RETURN = r"""

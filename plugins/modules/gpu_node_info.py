@@ -52,18 +52,14 @@ requirements:
 """
 
 EXAMPLES = r"""
-- name: Look at the GPU nodes
-  hosts: gpu_nodes
-  gather_facts: false
+- name: Read facts and findings
+  gpufleet.k8s.gpu_node_info:
   become: true
-  tasks:
-    - name: Read facts and findings
-      gpufleet.k8s.gpu_node_info:
-      register: node
+  register: node
 
-    - name: Show what is wrong
-      ansible.builtin.debug:
-        msg: "{{ node.findings | selectattr('severity', 'in', ['error', 'warning']) | map(attribute='summary') }}"
+- name: Show what is wrong
+  ansible.builtin.debug:
+    msg: "{{ node.findings | selectattr('severity', 'in', ['error', 'warning']) | map(attribute='summary') }}"
 
 - name: Only the driver, for a quick check
   gpufleet.k8s.gpu_node_info:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -45,7 +46,7 @@ class Run:
     output: str
 
     def failures(self, host: str) -> list[dict[str, t.Any]]:
-        return [result for _, name, result in self.results if name == host and result.get("failed")]
+        return [result for _task, name, result in self.results if name == host and result.get("failed")]
 
     def failure(self, host: str, code: str) -> dict[str, t.Any]:
         """The host's first failure or finding of that code."""
@@ -85,11 +86,16 @@ class Bed:
             "KUBECONFIG": str(instance / "kubeconfig"),
         }
         self.state: str | None = "bare"
+        self._api: kubernetes.client.ApiClient | None = None
 
     # Playbooks
 
+    def program(self, name: str) -> list[str]:
+        """One of Ansible's programs with the testbed's inventory."""
+        return [str(Path(sys.executable).parent / name), "-i", "inventories/testbed"]
+
     def argv(self, playbook: str, *arguments: str) -> list[str]:
-        return [str(Path(sys.executable).parent / "ansible-playbook"), f"playbooks/{playbook}.yml", "-i", "inventories/testbed", *arguments]
+        return [*self.program("ansible-playbook"), f"playbooks/{playbook}.yml", *arguments]
 
     def play(self, playbook: str, *arguments: str, **variables: t.Any) -> Run:
         """Run a playbook to its end; ``variables`` become extra variables."""
@@ -107,7 +113,8 @@ class Bed:
 
     def play_and_kill(self, at_task: str, playbook: str, *arguments: str, delay: float = 0.0) -> None:
         """Start a playbook and kill it, children included, ``delay`` seconds after the named task began."""
-        process = subprocess.Popen(
+        seen = []
+        with subprocess.Popen(
             self.argv(playbook, *arguments),
             cwd=REPO,
             env=self.environment,
@@ -115,19 +122,19 @@ class Bed:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            start_new_session=True,
-        )
-        assert process.stdout is not None
-        seen = []
-        try:
-            for line in process.stdout:
-                seen.append(line)
-                if line.startswith("TASK [") and at_task in line:
-                    time.sleep(delay)
-                    return
-        finally:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        ) as process:
+            assert process.stdout is not None
+            try:
+                for line in process.stdout:
+                    seen.append(line)
+                    if line.startswith("TASK [") and at_task in line:
+                        time.sleep(delay)
+                        return
+            finally:
+                # Ansible's workers lead sessions of their own, so a group's kill doesn't reach them.
+                for pid in [process.pid, *_descendants(process.pid)]:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
         raise AssertionError(f"the playbook never reached {at_task!r}:\n" + "".join(seen[-40:]))
 
     def ensure(self, state: str) -> None:
@@ -141,8 +148,9 @@ class Bed:
 
     def module(self, name: str, **arguments: t.Any) -> dict[str, t.Any]:
         """Run one module of ours on the controller and return its result."""
+        options = json.dumps({"kubeconfig": self.environment["KUBECONFIG"], **arguments})
         done = subprocess.run(
-            [str(Path(sys.executable).parent / "ansible"), "localhost", "-i", "inventories/testbed", "-m", f"gpufleet.k8s.{name}", "-a", json.dumps(arguments)],
+            [*self.program("ansible"), "localhost", "-m", f"gpufleet.k8s.{name}", "-a", options],
             cwd=REPO,
             env={**self.environment, "ANSIBLE_STDOUT_CALLBACK": "ansible.posix.json", "ANSIBLE_LOAD_CALLBACK_PLUGINS": "1"},
             stdin=subprocess.DEVNULL,
@@ -151,7 +159,7 @@ class Bed:
             timeout=120,
             check=False,
         )
-        [(_, _, result)] = _parse(done.returncode, done.stdout, done.stderr).results
+        [(_task, _host, result)] = _parse(done.returncode, done.stdout, done.stderr).results
         return result
 
     # Machines
@@ -174,7 +182,16 @@ class Bed:
     # Cluster
 
     def api(self) -> kubernetes.client.ApiClient:
-        return kubernetes.config.new_client_from_config(str(self.instance / "kubeconfig"))
+        if self._api is None:
+            self._api = kubernetes.config.new_client_from_config(str(self.instance / "kubeconfig"))
+        return self._api
+
+    def disconnect(self) -> None:
+        """Close the connections to the API server; the next use opens new ones."""
+        if self._api is not None:
+            self._api.rest_client.pool_manager.clear()
+            self._api.close()
+            self._api = None
 
     def core(self) -> kubernetes.client.CoreV1Api:
         return kubernetes.client.CoreV1Api(self.api())
@@ -187,7 +204,8 @@ class Bed:
         api = self.api()
         core, apps, runtime = kubernetes.client.CoreV1Api(api), kubernetes.client.AppsV1Api(api), kubernetes.client.NodeV1Api(api)
         return {
-            "namespaces": sorted(item.metadata.name for item in core.list_namespace().items),
+            # One that is on its way out takes some seconds.
+            "namespaces": sorted(item.metadata.name for item in core.list_namespace().items if item.status.phase == "Active"),
             "daemonsets": sorted(item.metadata.name for item in apps.list_daemon_set_for_all_namespaces().items),
             "runtime classes": sorted(item.metadata.name for item in runtime.list_runtime_class().items),
             "nodes": {
@@ -195,6 +213,11 @@ class Bed:
                 for item in core.list_node().items
             },
         }
+
+
+def _descendants(pid: int) -> list[int]:
+    children = [int(child) for record in Path("/proc", str(pid), "task").glob("*/children") for child in record.read_text().split()]
+    return [*children, *(grandchild for child in children for grandchild in _descendants(child))]
 
 
 def _without_bookkeeping(annotations: dict[str, str] | None) -> dict[str, str]:

@@ -27,9 +27,11 @@ def bed() -> t.Iterator[Bed]:
     _testbed("build")
     _testbed("down", "--name", NAME)
     _testbed("up", "--name", NAME)
+    bed = Bed(instance_dir(NAME))
     try:
-        yield Bed(instance_dir(NAME))
+        yield bed
     finally:
+        bed.disconnect()
         _testbed("down", "--name", NAME)
 
 

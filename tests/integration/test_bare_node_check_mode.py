@@ -15,9 +15,9 @@ def test_check_mode_changes_nothing_and_says_what_it_would_do(bare: Bed) -> None
     assert run.rc == 0, run.output[-4000:]
     assert bare.snapshot() == before
     for node in bare.names():
-        told = str([result for _, host, result in run.results if host == node and result.get("changed")])
+        told = str([result for _task, host, result in run.results if host == node and result.get("changed")])
         for expected in ("580.159.04", "1.20.2-1", "/etc/containerd/conf.d/99-nvidia.toml"):
             assert expected in told, f"{expected} isn't announced for {node}"
-    cluster = str([result for _, host, result in run.results if host == "localhost" and result.get("changed")])
+    cluster = str([result for _task, host, result in run.results if host == "localhost" and result.get("changed")])
     for expected in ("RuntimeClass", "DaemonSet"):
         assert expected in cluster

@@ -40,6 +40,7 @@ def test_a_context_that_does_not_exist(ready: Bed) -> None:
 
 
 def test_an_api_server_that_is_down_fails_in_time(ready: Bed) -> None:
+    ready.disconnect()
     cluster.stop_apiserver(ready.instance, ready.instance.name)
     started = time.monotonic()
     try:

@@ -48,7 +48,9 @@ def test_each_option_has_a_type_that_its_default_is_of_and_a_description(role: P
         assert option["type"] in TYPES, name
         assert (option["type"] == "list") <= ("elements" in option), name
         if "default" in option:
-            assert type(option["default"]) is TYPES[option["type"]], name
+            kind = TYPES[option["type"]]
+            assert isinstance(option["default"], kind), name
+            assert isinstance(option["default"], bool) == (kind is bool), name
             assert option["default"] in option.get("choices", [option["default"]]), name
 
 

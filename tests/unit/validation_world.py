@@ -167,5 +167,3 @@ def _selected(obj: Object, selector: str) -> bool:
         if not separator and key not in labels:
             return False
     return True
-
-

@@ -16,7 +16,7 @@ import ssl
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from http.client import HTTPException, HTTPSConnection
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -27,7 +27,7 @@ from tests.testbed import paths
 from tests.testbed.cluster import gobuild, processes
 from tests.testbed.fleet import ownership
 
-STAGES = Path(__file__).resolve().parent / "stages.yaml"
+STAGES = Path(__file__).resolve().parent / "stages.yaml.in"
 COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok-controller")
 PROGRAMS = (*COMPONENTS[:-1], "kwok", "kubectl", "kwokctl")
 READY_SECONDS = 120
@@ -146,9 +146,9 @@ def _answers(instance: Path, name: str) -> bool:
     try:
         server = urlsplit(yaml.safe_load((folder / "kubeconfig.yaml").read_text())["clusters"][0]["cluster"]["server"])
         trust = ssl.create_default_context(cafile=folder / "pki" / "ca.crt")
-        connection = HTTPSConnection(server.hostname or "", server.port, timeout=2, context=trust)
-        connection.request("GET", "/readyz")
-        return connection.getresponse().status == 200
+        with closing(HTTPSConnection(server.hostname or "", server.port, timeout=2, context=trust)) as connection:
+            connection.request("GET", "/readyz")
+            return connection.getresponse().status == 200
     except (OSError, HTTPException):
         return False
 

@@ -55,7 +55,7 @@ def fields(message: bytes) -> Iterator[tuple[int, bytes]]:
             key, at = _varint(message, at)
             number, kind = key >> 3, key & 7
             if kind == _VARINT:
-                _, at = _varint(message, at)
+                _value, at = _varint(message, at)
             elif kind == _BYTES:
                 length, at = _varint(message, at)
                 yield number, message[at:at + length]

@@ -165,7 +165,7 @@ def _hand_out(pod: Json, scene: Scene) -> list[dict[str, list[str]]]:
     """Devices for each container of the pod, in order."""
     left = {resource: list(devices) for resource, devices in scene.free.items()}
     return [
-        {resource: [left[resource].pop(0) for _ in range(count)] for resource, count in ownership.limits(container).items()}
+        {resource: [left[resource].pop(0) for _index in range(count)] for resource, count in ownership.limits(container).items()}
         for container in pod["spec"]["containers"]
     ]
 
@@ -284,7 +284,7 @@ def next_step(pod: Json, scene: Scene) -> Step:
     pairs = list(zip(pod["spec"]["containers"], before, strict=True))
     after = [_next_state(pod, container, entry, scene) for container, entry in pairs]
     started = tuple(
-        container["name"] for (container, _), entry in zip(pairs, after, strict=True) if play(container) in COMMANDS and "running" in entry["state"]
+        container["name"] for (container, _outcome), entry in zip(pairs, after, strict=True) if play(container) in COMMANDS and "running" in entry["state"]
     )
     if after == before:
         return Step(run=started)

@@ -14,7 +14,7 @@ RECAP = "PLAY RECAP ****\ngpu-1 : ok=9 changed={changed} unreachable=0 failed=0\
 
 
 def test_second_run_without_changes_names_each_host(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(demo, "playbook", lambda *_names: RECAP.format(changed=0))
+    monkeypatch.setattr(demo, "site", lambda _log_name: RECAP.format(changed=0))
 
     demo.second_run()
 
@@ -23,7 +23,7 @@ def test_second_run_without_changes_names_each_host(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize(("output", "says"), [(RECAP.format(changed=2), "gpu-1: changed=2"), ("", "reached no host")])
 def test_second_run_that_proves_nothing_fails(monkeypatch: pytest.MonkeyPatch, output: str, says: str) -> None:
-    monkeypatch.setattr(demo, "playbook", lambda *_names: output)
+    monkeypatch.setattr(demo, "site", lambda _log_name: output)
 
     with pytest.raises(demo.StepFailed, match=says):
         demo.second_run()
@@ -49,13 +49,18 @@ def test_step_that_fails_ends_the_demo_and_says_what_is_left(monkeypatch: pytest
     assert "make demo-down" in said
 
 
-@pytest.mark.parametrize(("user", "limited"), [(0, False), (1000, True)])
-def test_without_root_playbooks_leave_the_machines_out(monkeypatch: pytest.MonkeyPatch, user: int, limited: bool) -> None:
+@pytest.mark.parametrize(
+    ("user", "path", "limited"), [pytest.param(0, "playbooks/site.yml", False, id="root"), pytest.param(1000, demo.SIMULATED, True, id="another user")]
+)
+def test_without_root_no_playbook_reaches_for_machines(monkeypatch: pytest.MonkeyPatch, user: int, path: str, limited: bool) -> None:
     calls: list[tuple[str, ...]] = []
     monkeypatch.setattr(demo.os, "geteuid", lambda: user)
     monkeypatch.setattr(demo, "run", lambda *argv: calls.append(argv))
 
-    demo.playbook("log", "site")
+    demo.first_run()
+    demo.validate()
 
-    assert ("--limit" in calls[0], "gpu_validate_nodes" in str(calls[0])) == (limited, limited)
-    assert calls[0][-1] == "playbooks/site.yml"
+    site, validate = calls
+    assert site[-1] == path
+    assert validate[-1] == "playbooks/validate.yml"
+    assert ("--limit" in validate, "gpu_validate_nodes" in str(validate)) == (limited, limited)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import typing as t
 
 import pytest
+
 from ansible_collections.gpufleet.k8s.plugins.filter import gpu_device_plugin_plan as subject
 
 NAMES = {"namespace": "nvidia-device-plugin", "name": "nvidia-device-plugin", "runtime_class": "nvidia", "handler": "nvidia"}

@@ -6,6 +6,7 @@ from __future__ import annotations
 import typing as t
 
 import pytest
+
 from ansible_collections.gpufleet.k8s.plugins.filter.gpu_nodes_short import short
 
 

@@ -106,4 +106,3 @@ def test_an_edit_by_others_is_remembered_over_later_runs() -> None:
 def test_a_configuration_that_did_not_exist_goes_with_the_role() -> None:
     files = {path: checksum for path, checksum in DONE.items() if not path.endswith("original-config.toml")}
     assert decide(files)["original"] == {"copies": [], "removals": [CONFIG, DROP_IN, FOLDER]}
-

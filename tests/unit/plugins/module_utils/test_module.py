@@ -9,6 +9,7 @@ import typing as t
 import pytest
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.testing import patch_module_args
+
 from ansible_collections.gpufleet.k8s.plugins.module_utils._errors import GpuFleetError
 from ansible_collections.gpufleet.k8s.plugins.module_utils._module import run_module
 

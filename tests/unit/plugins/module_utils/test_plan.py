@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pytest
+
 from ansible_collections.gpufleet.k8s.plugins.module_utils._plan import Change, Plan
 
 

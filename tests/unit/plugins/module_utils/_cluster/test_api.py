@@ -73,7 +73,7 @@ def names(items: t.Iterable[Object]) -> list[str]:
 def test_pages() -> None:
     server = Server(page("ab", "next"), page("c"))
     assert names(server.api().items("/api/v1/nodes", labelSelector="x")) == ["a", "b", "c"]
-    assert [query for _, _, query in server.asked] == [{"labelSelector": "x", "limit": PAGE}, {"labelSelector": "x", "limit": PAGE, "continue": "next"}]
+    assert [asked[-1] for asked in server.asked] == [{"labelSelector": "x", "limit": PAGE}, {"labelSelector": "x", "limit": PAGE, "continue": "next"}]
 
 
 def test_a_page_token_that_expired_is_replaced_by_the_servers() -> None:

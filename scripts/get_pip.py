@@ -9,11 +9,17 @@ version that ansible-test asks for in its arguments.
 from __future__ import annotations
 
 import ensurepip
+import os
 import runpy
+import ssl
 import sys
 
 # get-pip.py's own options, unknown to pip; virtual environments come without both anyway.
 OWN_OPTIONS = {"--no-setuptools", "--no-wheel"}
+
+# Trust whom the machine trusts, such as a mirror's authority: a pip older than 24.2 knows only those that it brings along.
+trusted = ssl.get_default_verify_paths()
+os.environ.setdefault("PIP_CERT", trusted.cafile or trusted.capath or "")
 
 ensurepip.bootstrap()
 sys.argv[1:] = ["install", *(argument for argument in sys.argv[1:] if argument not in OWN_OPTIONS)]

@@ -28,7 +28,9 @@ class ActionModule(ActionBase):
         _validation, options = self.validate_argument_spec(argument_spec=NODE_INFO_OPTIONS)
         name = (task_vars or {}).get("inventory_hostname", "node")
         if options["evidence"] is None:
-            result = self._execute_module(module_name="gpufleet.k8s.gpu_node_info", module_args=self._task.args, task_vars=task_vars)
+            # A copy: the core adds to what it is given, and a retry would then meet options that the module doesn't have.
+            arguments = dict(self._task.args)
+            result = self._execute_module(module_name="gpufleet.k8s.gpu_node_info", module_args=arguments, task_vars=task_vars)
             if result.get("failed") or "evidence" not in result:
                 return result
             return _interpret(result, result.pop("evidence"), name, options)

@@ -32,6 +32,7 @@ def _action(monkeypatch: pytest.MonkeyPatch, args: dict[str, t.Any], result: dic
 
     def execute(**call: t.Any) -> dict[str, t.Any]:
         calls.append(call)
+        call["module_args"]["_ansible_check_mode"] = True  # as the core does, in place
         return dict(result or {})
 
     monkeypatch.setattr(action, "_execute_module", execute)
@@ -47,6 +48,14 @@ def test_evidence_becomes_facts_and_findings(monkeypatch: pytest.MonkeyPatch) ->
     assert [(found["code"], found["subject"]["name"]) for found in result["findings"]] == [("DriverLibraryMismatch", "gpu-1")]
     assert result["collector_errors"] == []
     assert "evidence" not in result
+
+
+def test_a_task_that_retries_asks_the_module_the_same_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    action, calls = _action(monkeypatch, {"gather": ["pci"]}, {"changed": False, "evidence": _evidence("h200 node")})
+    first, second = action.run(None, TASK_VARS), action.run(None, TASK_VARS)
+    assert first == second
+    assert "failed" not in second
+    assert len(calls) == 2
 
 
 def test_raw_evidence_can_be_replayed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -64,6 +64,7 @@ CURED_LATER = frozenset((
     "DriverNotLoaded",
     "ToolkitNotInstalled",
     "ToolkitVersionMixed",
+    "RuntimeNotRunning",
     "RuntimeHandlerMissing",
     "RuntimeTypeMissing",
     "RuntimeConfigOverwritten",
@@ -75,8 +76,6 @@ CURED_LATER = frozenset((
 ))
 # Below an error in general, but no base for a GPU node.
 REFUSED_TOO = frozenset(("BoundToVfio",))
-# Said of a runtime that doesn't run. gpu_toolkit starts it, and then judges.
-SAID_OF_STOPPED_RUNTIME = frozenset(("CriPluginDisabled",))
 
 
 def failures(
@@ -89,7 +88,7 @@ def failures(
     """One failure with every reason; options and result as documented above."""
     facts = observed["gpu_node"]
     reasons = (
-        [item for item in observed["findings"] if _blocks(item, facts)]
+        [item for item in observed["findings"] if _blocks(item)]
         + _count(facts, node, expected_gpus)
         + _platform(facts, node, platforms)
         + _runtime(facts, node)
@@ -102,12 +101,8 @@ def failures(
     return [{"code": "PreflightFailed", "message": message, "details": {"node": node, "findings": reasons}}]
 
 
-def _blocks(item: Object, facts: Object) -> bool:
-    if item["code"] in REFUSED_TOO:
-        return True
-    if item["code"] in SAID_OF_STOPPED_RUNTIME and not any(runtime["active"] for runtime in facts["runtimes"]):
-        return False
-    return item["severity"] == ERROR and item["code"] not in CURED_LATER
+def _blocks(item: Object) -> bool:
+    return item["code"] in REFUSED_TOO or (item["severity"] == ERROR and item["code"] not in CURED_LATER)
 
 
 def _count(facts: Object, node: str, expected: int | None) -> list[Object]:

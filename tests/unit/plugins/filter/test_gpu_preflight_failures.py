@@ -13,12 +13,12 @@ from ansible_collections.gpufleet.k8s.plugins.module_utils._findings.catalogue i
 PLATFORMS = ["debian-12", "debian-13"]
 
 
-def observed(*codes: str, gpus: int = 2, active: bool = True, **facts: t.Any) -> dict[str, t.Any]:
+def observed(*codes: str, gpus: int = 2, **facts: t.Any) -> dict[str, t.Any]:
     return {
         "gpu_node": {
             "pci": [{"address": f"0000:00:0{number}.0", "kind": "gpu"} for number in range(gpus)] + [{"address": "0000:00:09.0", "kind": "nvswitch"}],
             "platform": {"os": {"id": "debian", "version_id": "13", "pretty_name": "Debian GNU/Linux 13"}},
-            "runtimes": [{"name": "containerd", "active": active}],
+            "runtimes": [{"name": "containerd", "active": True}],
             **facts,
         },
         "findings": [finding(code, kind="node", name="gpu-1", summary=f"{code} was seen.") for code in codes],
@@ -31,10 +31,11 @@ def reasons(result: dict[str, t.Any], **options: t.Any) -> list[str]:
 
 
 def test_a_bare_node_that_can_become_one_is_let_through() -> None:
-    assert subject.failures(observed("DriverNotInstalled", "ToolkitNotInstalled", "RuntimeHandlerMissing"), "gpu-1", platforms=PLATFORMS) == []
+    bare = observed("DriverNotInstalled", "ToolkitNotInstalled", "RuntimeHandlerMissing", "RuntimeNotRunning")
+    assert subject.failures(bare, "gpu-1", platforms=PLATFORMS) == []
 
 
-@pytest.mark.parametrize("code", ["NoGpu", "DriverConflict", "BoundToVfio", "ConfigInvalid", "GpuFallenOffBus", "ModuleSignatureRejected"])
+@pytest.mark.parametrize("code", ["NoGpu", "DriverConflict", "BoundToVfio", "ConfigInvalid", "CriPluginDisabled", "GpuFallenOffBus", "ModuleSignatureRejected"])
 def test_what_no_role_cures_is_refused(code: str) -> None:
     assert reasons(observed(code)) == [code]
 
@@ -61,15 +62,10 @@ def test_only_gpus_count(expected: int | None, codes: list[str]) -> None:
     assert reasons(observed(), expected_gpus=expected) == codes
 
 
-@pytest.mark.parametrize(("active", "codes"), [(True, ["CriPluginDisabled"]), (False, [])])
-def test_a_stopped_runtime_is_left_to_the_role_that_starts_it(active: bool, codes: list[str]) -> None:
-    assert reasons(observed("CriPluginDisabled", active=active)) == codes
-
-
 @pytest.mark.parametrize(("status", "refused"), [(200, False), (304, False), (404, True), (503, True), (-1, True)])
 def test_a_repository_must_answer_with_success(status: int, refused: bool) -> None:
     assert reasons(observed(), answers=[{"item": "http://x", "status": status, "msg": "said"}]) == ["RepositoryUnreachable"] * refused
 
 
 def test_the_tables_name_codes_of_the_catalogue() -> None:
-    assert set(CATALOGUE) >= subject.CURED_LATER | subject.REFUSED_TOO | subject.SAID_OF_STOPPED_RUNTIME
+    assert set(CATALOGUE) >= subject.CURED_LATER | subject.REFUSED_TOO

@@ -17,10 +17,12 @@ import sys
 # get-pip.py's own options, unknown to pip; virtual environments come without both anyway.
 OWN_OPTIONS = {"--no-setuptools", "--no-wheel"}
 
+# Bootstrapping drops pip's settings from the environment; a mirror's must hold for what comes next.
+settings = {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
+ensurepip.bootstrap()
+os.environ.pop("PIP_CONFIG_FILE", None)
 # Trust whom the machine trusts, such as a mirror's authority: a pip older than 24.2 knows only those that it brings along.
 trusted = ssl.get_default_verify_paths()
-os.environ.setdefault("PIP_CERT", trusted.cafile or trusted.capath or "")
-
-ensurepip.bootstrap()
+os.environ.update({"PIP_CERT": trusted.cafile or trusted.capath or "", **settings})
 sys.argv[1:] = ["install", *(argument for argument in sys.argv[1:] if argument not in OWN_OPTIONS)]
 runpy.run_module("pip", run_name="__main__", alter_sys=True)

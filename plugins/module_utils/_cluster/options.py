@@ -9,10 +9,13 @@ import typing as t
 
 from ansible_collections.kubernetes.core.plugins.module_utils.args_common import AUTH_ARG_SPEC
 
+# Older kubernetes.core (6.2) masks all of it, so that no error could name the file; the connection masks the secrets of one given as a mapping.
+KUBECONFIG = {"type": "raw"}
+
 
 def cluster_argument_spec(**own: t.Any) -> t.Dict[str, t.Any]:
     """The options by which a module reaches a cluster.
 
     :param own: the module's own options.
     """
-    return {**AUTH_ARG_SPEC, "request_timeout": {"type": "int", "default": 30}, **own}
+    return {**AUTH_ARG_SPEC, "kubeconfig": KUBECONFIG, "request_timeout": {"type": "int", "default": 30}, **own}

@@ -62,7 +62,7 @@ def lint() -> list[Check]:
 
 def molecule() -> list[Check]:
     # All scenarios in one go: they share the nodes that the scenario `default` boots. A killed run leaves the note that they are there.
-    return [Check("reset", ("molecule", "reset", "--all"), 120), Check("scenarios", ("molecule", "test", "--all"), 1800)]
+    return [Check("reset", ("molecule", "reset", "--scenario-name", "default"), 120), Check("scenarios", ("molecule", "test", "--all"), 1800)]
 
 
 TESTBED_BUILD = Check("build", (sys.executable, "-m", "tests.testbed", "build"), 1800)

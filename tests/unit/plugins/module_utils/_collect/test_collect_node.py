@@ -12,7 +12,7 @@ import pytest
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.testing import patch_module_args
 
-from ansible_collections.gpufleet.k8s.plugins.module_utils._collect import node
+from ansible_collections.gpufleet.k8s.plugins.module_utils._collect import node, reader
 from ansible_collections.gpufleet.k8s.plugins.module_utils._collect.host import Host
 from ansible_collections.gpufleet.k8s.plugins.module_utils._collect.secrets import mask
 
@@ -128,7 +128,7 @@ def test_credentials_stay_on_the_node(machine: Machine) -> None:
 
 
 def test_big_files_are_cut_and_say_so(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(node, "FILE_LIMIT", 64)
+    monkeypatch.setattr(reader, "FILE_LIMIT", 64)
     evidence = node.collect(machine, node.SUBSETS, 5)
     assert evidence["files"]["/etc/containerd/config.toml"] == {"text": MAIN[:64], "truncated": True}
     assert len(evidence["files"]["/proc/cpuinfo"]["text"]) == 8 * 1024

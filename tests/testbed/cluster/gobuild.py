@@ -120,7 +120,8 @@ def _build_part(part: Part, binary: Path, stamp: Path) -> None:
     with tempfile.TemporaryDirectory(prefix=".build-", dir=binary.parent) as scratch:
         target = Path(scratch) / part.name
         done = subprocess.run(
-            part.arguments(target), cwd=TOOLS, env={**os.environ, **part.environment()}, check=False,
+            # cgo compiles in the folder for temporary files, and a header that somebody left there would go before the right one.
+            part.arguments(target), cwd=TOOLS, env={**os.environ, **part.environment(), "TMPDIR": scratch}, check=False,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )
         if done.returncode != 0:

@@ -181,5 +181,5 @@ def _message(body: bytes, headers: dict[bytes, bytes]) -> bytes:
     return body[5:]
 
 
-def _number(text: t.Any) -> int | None:
+def _number(text: bytes) -> int | None:
     return int(text) if text.isdigit() else None

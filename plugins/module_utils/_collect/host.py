@@ -7,15 +7,11 @@ from __future__ import annotations
 
 import glob
 import os
-import selectors
-import subprocess
-import time
 import typing as t
 
 FILE_LIMIT = 256 * 1024
-OUTPUT_LIMIT = 4 * 1024 * 1024
-# nvidia-smi is elsewhere in WSL (/usr/lib/wsl/lib) and on image-based systems (/opt/bin); sudo's PATH may lack sbin.
-SEARCH_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/lib/wsl/lib", "/opt/bin")
+# nvidia-smi is elsewhere in WSL (/usr/lib/wsl/lib) and on image-based systems (/opt/bin, /usr/local/nvidia/bin); sudo's PATH may lack sbin.
+SEARCH_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/lib/wsl/lib", "/opt/bin", "/usr/local/nvidia/bin")
 
 
 class _Started(Exception):
@@ -50,8 +46,8 @@ class Host:
         self._root = root.rstrip("/")
 
     def path(self, path: str) -> str:
-        """The real path of an absolute path on the host."""
-        return self._root + path
+        """The real path of an absolute path on the host. What was read from a file may have NUL bytes, which no path has."""
+        return self._root + path.replace("\0", "\ufffd")
 
     def read_bytes(self, path: str, limit: int = FILE_LIMIT) -> bytes:
         """At most ``limit`` bytes of a file.
@@ -85,9 +81,13 @@ class Host:
         except OSError:
             return None
 
+    def leads_to(self, path: str) -> str:
+        """The name of the file that a chain of links ends at; the path's own name where it is no link."""
+        return os.path.basename(os.path.realpath(self.path(path)))
+
     def glob(self, pattern: str) -> list[str]:
         """The sorted absolute paths that match a shell pattern."""
-        return sorted(found[len(self._root):] for found in glob.glob(glob.escape(self._root) + pattern))
+        return sorted(found[len(self._root):] for found in glob.glob(glob.escape(self._root) + pattern.replace("\0", "\ufffd")))
 
     def uname(self) -> os.uname_result:
         return os.uname()
@@ -113,71 +113,6 @@ class Host:
             )
         except _Started as started:
             return Running(argv, started.process, "")
-        except OSError as error:
+        except (OSError, ValueError) as error:
             failure = str(error)
         return Running(argv, None, failure)
-
-    def finish(self, running: dict[str, Running], timeout: float) -> dict[str, dict[str, t.Any]]:
-        """Wait for commands, all at once, and give what they said.
-
-        :param timeout: seconds for all of them together; what still runs then is killed and not waited for.
-        """
-        processes = [entry.process for entry in running.values() if entry.process is not None]
-        deadline = time.monotonic() + timeout
-        texts = _drain(processes, deadline)
-        late = {process.pid for process in processes if not _ended(process, deadline)}
-        return {name: _record(entry, texts, late) for name, entry in running.items()}
-
-
-def _drain(processes: t.Sequence[t.Any], deadline: float) -> dict[t.Any, bytearray]:
-    """Read the processes' pipes until all are closed or the deadline passed; bytes beyond the limit are dropped."""
-    texts = {stream: bytearray() for process in processes for stream in (process.stdout, process.stderr)}
-    with selectors.DefaultSelector() as selector:
-        for stream in texts:
-            selector.register(stream, selectors.EVENT_READ)
-        while selector.get_map():
-            remaining = deadline - time.monotonic()
-            ready = selector.select(max(remaining, 0))
-            if not ready and remaining <= 0:
-                break
-            for key, _events in ready:
-                chunk = os.read(key.fd, 65536)
-                if not chunk:
-                    selector.unregister(key.fileobj)
-                texts[key.fileobj] += chunk[: OUTPUT_LIMIT - len(texts[key.fileobj])]
-    return texts
-
-
-def _ended(process: t.Any, deadline: float) -> bool:
-    """Whether the process ended by itself; else it is killed, and given up where even that doesn't end it."""
-    process.stdout.close()
-    process.stderr.close()
-    try:
-        process.wait(max(deadline - time.monotonic(), 0.05))
-        return True
-    except subprocess.TimeoutExpired:
-        _kill(process)
-        return False
-
-
-def _kill(process: t.Any) -> None:
-    process.kill()
-    try:
-        process.wait(0.5)
-    except subprocess.TimeoutExpired:
-        # It waits in the kernel, where no signal reaches it.
-        return
-
-
-def _record(entry: Running, texts: dict[t.Any, bytearray], late: set[int]) -> dict[str, t.Any]:
-    process = entry.process
-    if process is None:
-        return {"argv": list(entry.argv), "rc": None, "stdout": "", "stderr": entry.error, "timed_out": False}
-    timed_out = process.pid in late
-    return {
-        "argv": list(entry.argv),
-        "rc": None if timed_out else process.returncode,
-        "stdout": texts[process.stdout].decode("utf-8", "replace"),
-        "stderr": texts[process.stderr].decode("utf-8", "replace"),
-        "timed_out": timed_out,
-    }

@@ -5,11 +5,18 @@
 
 from __future__ import annotations
 
-from ansible_collections.gpufleet.k8s.plugins.module_utils._collect.node import SUBSETS
+# The parts of a node that can be looked at alone.
+SUBSETS = ("platform", "pci", "driver", "gpus", "runtimes", "toolkit", "cdi", "kernel_log")
 
+# Of these the node's half uses the first three; the others are for the controller's.
 NODE_INFO_OPTIONS = {
     "gather": {"type": "list", "elements": "str", "choices": list(SUBSETS), "default": list(SUBSETS)},
-    "raw": {"type": "bool", "default": False},
     "timeout": {"type": "int", "default": 10},
+    "driver_root": {"type": "path"},
+    "raw": {"type": "bool", "default": False},
+    "name": {"type": "str"},
     "evidence": {"type": "path"},
+    "save": {"type": "path"},
+    "mask": {"type": "bool", "default": False},
+    "toolkit_floor": {"type": "str", "default": "1.19.1"},
 }

@@ -12,7 +12,9 @@ from ansible_collections.gpufleet.k8s.plugins.module_utils._collect.secrets impo
 
 # Only the flags of the first processor are of interest; the file has them once for each.
 _FILE_LIMITS = {"/proc/cpuinfo": 8 * 1024}
-_FILES_LIMIT = 64
+_FILES_LIMIT = 128
+# Bytes of all files together.
+_TOTAL_LIMIT = 8 * 1024 * 1024
 
 
 class Reader:
@@ -26,6 +28,7 @@ class Reader:
         self._host = host
         self.files: dict[str, dict[str, t.Any]] = {}
         self.errors: list[dict[str, str]] = []
+        self._size = 0
         self._is_full = False
 
     def read_all(self, paths: t.Iterable[str]) -> None:
@@ -42,9 +45,9 @@ class Reader:
         self.errors.append({"what": what, "error": error})
 
     def _keep(self, path: str) -> None:
-        if len(self.files) >= _FILES_LIMIT:
+        if len(self.files) >= _FILES_LIMIT or self._size >= _TOTAL_LIMIT:
             if not self._is_full:
-                self.error(path, f"left out, and maybe others: more than {_FILES_LIMIT} files")
+                self.error(path, f"left out, and maybe others: more than {_FILES_LIMIT} files or {_TOTAL_LIMIT >> 20} MiB")
             self._is_full = True
             return
         limit = _FILE_LIMITS.get(path, FILE_LIMIT)
@@ -53,4 +56,5 @@ class Reader:
         except OSError as error:
             self.error(path, str(error))
             return
+        self._size += min(len(data), limit)
         self.files[path] = {"text": mask(data[:limit].decode("utf-8", "replace")), "truncated": len(data) > limit}

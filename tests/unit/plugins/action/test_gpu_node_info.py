@@ -14,6 +14,8 @@ from ansible.errors import AnsibleError
 from ansible.parsing.dataloader import DataLoader
 
 from ansible_collections.gpufleet.k8s.plugins.action.gpu_node_info import ActionModule
+from ansible_collections.gpufleet.k8s.plugins.module_utils._collect.options import NODE_INFO_OPTIONS
+from ansible_collections.gpufleet.k8s.plugins.module_utils._facts import toolkit
 from tests.unit import node_cases
 
 TASK_VARS = {"inventory_hostname": "gpu-1"}
@@ -73,6 +75,51 @@ def test_only_the_wanted_subsets(monkeypatch: pytest.MonkeyPatch) -> None:
     action, _calls = _action(monkeypatch, {"gather": ["pci"]}, {"evidence": _evidence("N26 node")})
     result = action.run(None, TASK_VARS)
     assert {name for name, value in result["gpu_node"].items() if value is not None} == {"pci"}
+
+
+def test_a_folder_of_text_is_evidence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "from-bob.txt").write_bytes((node_cases.CASES / "h200" / "nvidia-smi.xml").read_bytes())
+    for path in (tmp_path, tmp_path / "from-bob.txt"):
+        action, calls = _action(monkeypatch, {"evidence": str(path)})
+        result = action.run(None, TASK_VARS)
+        assert calls == []
+        assert [gpu["product"] for gpu in result["gpu_node"]["gpus"]] == ["NVIDIA H200", "NVIDIA H200"]
+
+
+def test_of_several_nodes_the_one_that_is_named_like_the_host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("gpu-1", "gpu-2"):
+        live, _calls = _action(monkeypatch, {"save": str(tmp_path / "bundle")}, {"evidence": {**_evidence("h200 node"), "host": {"hostname": name}}})
+        live._task.check_mode = False
+        live.run(None, {"inventory_hostname": name})
+    replay, _calls = _action(monkeypatch, {"evidence": str(tmp_path / "bundle"), "raw": True})
+    assert replay.run(None, TASK_VARS)["evidence"]["host"]["hostname"] == "gpu-1"
+    failed = replay.run(None, {"inventory_hostname": "other"})
+    assert (failed["failed"], failed["failure"]["code"], failed["failure"]["details"]["nodes"]) == (True, "EvidenceAmbiguous", ["gpu-1", "gpu-2"])
+
+
+def test_a_bundle_is_written_and_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    action, calls = _action(monkeypatch, {"save": str(tmp_path / "bundle"), "mask": True}, {"changed": False, "evidence": _evidence("h200 node")})
+    assert action.run(None, TASK_VARS)["saved"] == []
+    assert list(tmp_path.iterdir()) == []
+    action._task.check_mode = False
+    result = action.run(None, TASK_VARS)
+    assert (len(calls), result["changed"], len(result["saved"])) == (2, False, 1)
+    text = Path(result["saved"][0]).read_text(encoding="utf-8")
+    assert "GPU-00000001-0000-4000-8000-000000000001" not in text
+    replay, _calls = _action(monkeypatch, {"evidence": result["saved"][0]})
+    assert [gpu["product"] for gpu in replay.run(None, TASK_VARS)["gpu_node"]["gpus"]] == ["NVIDIA H200", "NVIDIA H200"]
+
+
+def test_a_bundle_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    action, _calls = _action(monkeypatch, {"save": str(tmp_path / "file")}, {"changed": False, "evidence": _evidence("h200 node")})
+    action._task.check_mode = False
+    result = action.run(None, TASK_VARS)
+    assert (result["failed"], result["failure"]["code"]) == (True, "BundleUnwritable")
+
+
+def test_the_floor_is_the_one_that_the_facts_know() -> None:
+    assert NODE_INFO_OPTIONS["toolkit_floor"]["default"] == toolkit.FLOOR
 
 
 def test_a_module_that_failed_passes_through(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,9 +3,11 @@
 """Folders of real evidence with the right answer beside them, for nodes.
 
 A folder of tests/unit/cases has a ``case.json`` with ``id``, ``title``, ``source`` (where the evidence was published), ``provenance`` and ``checks``.
-Each check has a ``name``; ``evidence``, in the collector's form except that texts, and the answer over the CRI, are given as names of files in the
-folder; ``expected``, facts by their path in ``gpu_node`` (a number is a position, ``#`` the length of a list, and behind ``pci`` a kind stands for
-how many there are); and ``findings``, the code of the first finding of severity error or warning, in a list that is empty where there is none.
+Each check has a ``name``; ``evidence``, in the collector's form except that texts, and answers over the CRI, are given as names of files in the
+folder, or as ``{"text": ...}`` where they are by us; ``expected``, facts by their path in ``gpu_node`` (a number is a position, ``#`` the length of a
+list, and behind ``pci`` a kind stands for how many there are); and ``findings``, the code of the first finding of severity error or warning, in a list
+that is empty where there is none.
+``kernel_log`` is the name of a file with its lines. ``diagnose`` is, in the same form as ``findings``, what the folder as a whole has to give.
 """
 
 from __future__ import annotations
@@ -52,13 +54,25 @@ def evidence(folder: Path, described: dict[str, t.Any]) -> dict[str, t.Any]:
         for name, record in described.get("commands", {}).items()
     }
     files = {path: {"text": _text(folder, name), "truncated": False} for path, name in described.get("files", {}).items()}
-    cri = described.get("cri")
-    answer = json.loads(_text(folder, cri)) if isinstance(cri, str) else cri
-    return {"schema": 1, "host": {}, "collector_errors": [], **described, "commands": commands, "files": files, "cri": answer}
+    runtimes = {"runtimes": [_runtime(folder, entry) for entry in described["runtimes"]]} if "runtimes" in described else {}
+    log = {"kernel_log": _kernel_log(_text(folder, described["kernel_log"]))} if "kernel_log" in described else {}
+    return {"schema": 1, "host": {}, "collector_errors": [], **described, "commands": commands, "files": files, **runtimes, **log}
 
 
-def _text(folder: Path, name: str | None) -> str:
-    return "" if name is None else (folder / name).read_text(encoding="utf-8", errors="replace")
+def _runtime(folder: Path, entry: dict[str, t.Any]) -> dict[str, t.Any]:
+    answer = entry.get("cri")
+    return {**entry, "cri": json.loads(_text(folder, answer)) if isinstance(answer, str) else answer}
+
+
+def _kernel_log(text: str) -> dict[str, t.Any]:
+    return {"source": None, "complete": True, "dropped": 0, "lines": text.splitlines()}
+
+
+def _text(folder: Path, given: str | dict[str, str] | None) -> str:
+    """The text of a file of the folder, or one that the case itself has."""
+    if isinstance(given, dict):
+        return given["text"]
+    return "" if given is None else (folder / given).read_text(encoding="utf-8", errors="replace")
 
 
 def look_up(facts: dict[str, t.Any], path: str) -> t.Any:

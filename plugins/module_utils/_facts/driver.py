@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.gpufleet.k8s.plugins.module_utils._facts import gpus, pci, services, smi_error
 from ansible_collections.gpufleet.k8s.plugins.module_utils._facts import packages as pkg
-from ansible_collections.gpufleet.k8s.plugins.module_utils._facts import pci
-from ansible_collections.gpufleet.k8s.plugins.module_utils._facts.evidence import Command, Evidence, text
+from ansible_collections.gpufleet.k8s.plugins.module_utils._facts.evidence import Evidence, mappings, number, text, texts
 
 PROC_VERSION = "/proc/driver/nvidia/version"
 SYS_VERSION = "/sys/module/nvidia/version"
-SMI = "nvidia_smi_xml"
+DKMS = "dkms_status"
 
 # "... Kernel Module  520.56.06  <date>" and "... Open Kernel Module for x86_64  580.159.04  <text>": the date may be in any language, so nothing
 # behind the version is looked at.
@@ -22,36 +22,46 @@ _NVRM = re.compile(r"^NVRM version:.*?\b(Open )?Kernel Module\b(?: for \S+)?\s+(
 _VERSION = re.compile(r"^\d+(?:\.\d+)+$")
 _LIBRARY = re.compile(r"\.so\.(\d+(?:\.\d+)+)$")
 _NVML_VERSION = re.compile(r"NVML library version:\s*(\d+(?:\.\d+)+)")
+# Modules of the kernel that drive an NVIDIA GPU in place of NVIDIA's.
+_FOREIGN = ("nouveau", "nova_core")
+_WORKING = (0, smi_error.INFOROM)
 
-# nvidia-smi(1), RETURN VALUE; 18 is what NVML_ERROR_LIB_RM_VERSION_MISMATCH comes to.
-EXIT_MISMATCH = 18
-EXIT_INFOROM = 14
-_WORKING = (0, EXIT_INFOROM)
+Functions = t.Sequence[t.Dict[str, t.Any]]
+Log = t.Optional[t.Dict[str, t.Any]]
 
 
-def facts(evidence: Evidence, packages: t.Sequence[pkg.Package], functions: t.Sequence[dict[str, t.Any]], smi: dict[str, t.Any] | None) -> dict[str, t.Any]:
+def facts(evidence: Evidence, packages: t.Sequence[pkg.Package], functions: Functions, reading: gpus.Reading, log: Log) -> dict[str, t.Any]:
     """The driver's facts.
 
     :param functions: the facts of the PCI functions.
-    :param smi: what ``smi_xml.parse`` gave; ``None`` where nvidia-smi wasn't run.
+    :param reading: what the driver's user space said.
+    :param log: the kernel log's facts; ``None`` where it wasn't looked at.
     """
     loaded, flavour = loaded_module(evidence)
     mine = pkg.driver(packages)
-    command = evidence.commands.get(SMI)
-    userspace = userspace_version(evidence, packages, smi)
+    userspace = userspace_version(evidence, packages, reading)
+    installed = pkg.module_version(packages) or pkg.library_version(packages)
     return {
+        "source": reading.source,
         "loaded_version": loaded,
         "kernel_module": flavour,
         "userspace_version": userspace,
-        "installed_version": pkg.module_version(packages) or pkg.library_version(packages),
-        "attached_gpus": _attached(smi),
-        "cuda_version": smi["cuda_version"] if smi else None,
+        "installed_version": installed,
+        "pending_version": None if loaded is None or same_version(loaded, installed) else installed,
+        "attached_gpus": reading.attached_gpus,
+        "cuda_version": reading.cuda_version,
         "packages": [package.as_fact() for package in mine],
+        "held": any(package.held for package in mine),
         "interrupted_packages": [package.name for package in mine if package.interrupted],
         "module_files": evidence.modules,
-        "conflicting_driver": next((item["driver"] for item in pci.gpus(functions) if pci.is_foreign(item["driver"])), None),
-        "nvidia_smi": _smi_fact(command, smi),
-        "healthy": _healthy(loaded, userspace, command),
+        "other_kernels": _other_kernels(evidence),
+        "dkms": services.dkms(evidence.stdout(DKMS)),
+        "loaded_modules": _loaded_modules(evidence),
+        "services": services.facts(evidence, packages),
+        "conflicting_driver": conflicting_driver(evidence, functions, log),
+        "nvidia_smi": reading.command,
+        "failure": reading.failure,
+        "healthy": _healthy(loaded, userspace, reading),
     }
 
 
@@ -64,12 +74,11 @@ def loaded_module(evidence: Evidence) -> tuple[str | None, str | None]:
     return (version if _VERSION.match(version) else None), None
 
 
-def userspace_version(evidence: Evidence, packages: t.Sequence[pkg.Package], smi: dict[str, t.Any] | None) -> str | None:
+def userspace_version(evidence: Evidence, packages: t.Sequence[pkg.Package], reading: gpus.Reading) -> str | None:
     """The version of the libraries: as they answered, else as they lie on the disk, else as they say why they can't answer, else of their package."""
-    if smi and smi["driver_version"]:
-        return smi["driver_version"]
-    command = evidence.commands.get(SMI)
-    said = _NVML_VERSION.search(command.stdout + command.stderr) if command else None
+    if reading.driver_version:
+        return reading.driver_version
+    said = _NVML_VERSION.search((reading.command or {}).get("message") or "")
     on_disk = [match.group(1) for match in (_LIBRARY.search(text(item.get("target"))) for item in evidence.libraries) if match]
     return next(iter(on_disk), None) or (said.group(1) if said else None) or pkg.library_version(packages)
 
@@ -82,21 +91,36 @@ def same_version(left: str | None, right: str | None) -> bool:
     return all(one == other for one, other in pairs)
 
 
-def _attached(smi: dict[str, t.Any] | None) -> int | None:
-    """How many GPUs the driver has: nvidia-smi's own count, which may be above the number that it lists."""
-    if smi is None or (not smi["gpus"] and smi["error"]):
+def conflicting_driver(evidence: Evidence, functions: Functions, log: Log) -> str | None:
+    """Another driver that holds a GPU: as the bus shows it now, else as NVIDIA's module found it and nothing shows that it is gone."""
+    bound = next((item["driver"] for item in pci.gpus(functions) if pci.is_foreign(item["driver"])), None)
+    loaded = None if evidence.loaded_modules is None else [text(module.get("name")) for module in evidence.loaded_modules]
+    if bound is not None or any(item["driver"] for item in pci.gpus(functions)):
+        return bound
+    events = (log or {}).get("events", [])
+    told = next((event["details"]["driver"] for event in events if event["kind"] == "already_bound" and "driver" in event["details"]), None)
+    if loaded is None:
+        return told
+    refused = any(event["kind"] in ("already_bound", "not_probed") for event in events)
+    return next((name for name in _FOREIGN if refused and name in loaded), None)
+
+
+def _other_kernels(evidence: Evidence) -> list[dict[str, t.Any]]:
+    """Installed kernels besides the running one, and whether they have NVIDIA's module."""
+    return [{"kernel": text(kernel.get("release")), "has_module": bool(texts(kernel.get("module_files")))} for kernel in mappings(evidence.host.get("kernels"))]
+
+
+def _loaded_modules(evidence: Evidence) -> list[dict[str, t.Any]] | None:
+    if evidence.loaded_modules is None:
         return None
-    return len(smi["gpus"]) if smi["attached_gpus"] is None else smi["attached_gpus"]
+    return [
+        {"name": text(module.get("name")), "refcount": number(module.get("refcount")), "used_by": texts(module.get("used_by"))}
+        for module in evidence.loaded_modules
+    ]
 
 
-def _smi_fact(command: Command | None, smi: dict[str, t.Any] | None) -> dict[str, t.Any] | None:
-    if command is None:
-        return None
-    said = "" if smi and smi["gpus"] else (command.stdout or command.stderr).strip()
-    return {"exit_code": command.rc, "timed_out": command.timed_out, "message": said[:500] or None}
-
-
-def _healthy(loaded: str | None, userspace: str | None, command: Command | None) -> bool:
-    answered = command is not None and command.rc in _WORKING
-    failed = command is not None and not answered
-    return (loaded is not None or answered) and not failed and same_version(loaded, userspace)
+def _healthy(loaded: str | None, userspace: str | None, reading: gpus.Reading) -> bool:
+    failure = reading.failure
+    hangs = reading.command is not None and reading.command["timed_out"]
+    failed = hangs or (failure is not None and failure["code"] not in _WORKING)
+    return (loaded is not None or reading.source is not None) and not failed and same_version(loaded, userspace)

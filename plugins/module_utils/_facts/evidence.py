@@ -24,19 +24,33 @@ class Evidence(t.NamedTuple):
 
     :param files: absolute path to text.
     :param pci: ``None`` where the bus could not be read, which is not the same as an empty one.
-    :param cri: ``None`` where no runtime's socket was found.
-    :param runtime: ``None`` where runtimes were not looked at.
+    :param runtimes: ``None`` where they were not looked at; then they are told from the files.
+    :param kubelet: ``None`` where none was found; else ``config``, the path of its configuration, and ``arguments``.
+    :param cut: paths of files whose text isn't whole.
+    :param modules: files of NVIDIA's module for the running kernel; ``None`` where nobody looked.
+    :param loaded_modules: kernel modules that matter for the GPU: ``name``, ``refcount`` and ``used_by``; ``None`` where they were not looked at.
+    :param kernel_log: ``None`` where it was not looked at; else ``source``, ``complete``, ``dropped`` (lines) and ``lines``.
+    :param nvml: ``None`` where no library was found; else ``library``, ``error``, ``driver_version``, ``cuda_version`` and ``gpus``.
     """
 
     files: dict[str, str]
     commands: dict[str, Command]
     pci: list[dict[str, t.Any]] | None
     host: dict[str, t.Any]
-    modules: list[str]
+    modules: list[str] | None
     libraries: list[dict[str, t.Any]]
-    cri: dict[str, t.Any] | None
-    runtime: dict[str, t.Any] | None
+    loaded_modules: list[dict[str, t.Any]] | None
+    kernel_log: dict[str, t.Any] | None
+    nvml: dict[str, t.Any] | None
+    runtimes: list[dict[str, t.Any]] | None
+    kubelet: dict[str, t.Any] | None
+    cut: frozenset[str]
     collector_errors: list[dict[str, t.Any]]
+
+    def stdout(self, name: str) -> str:
+        """What a command wrote; empty where it wasn't run."""
+        command = self.commands.get(name)
+        return command.stdout if command else ""
 
 
 def read(raw: t.Any) -> Evidence:
@@ -48,10 +62,14 @@ def read(raw: t.Any) -> Evidence:
         commands=commands,
         pci=mappings(raw["pci"]) if isinstance(raw.get("pci"), list) else None,
         host=mapping(raw.get("host")),
-        modules=texts(raw.get("modules")),
+        modules=texts(raw["modules"]) if isinstance(raw.get("modules"), list) else None,
         libraries=mappings(raw.get("libraries")),
-        cri=raw["cri"] if isinstance(raw.get("cri"), dict) else None,
-        runtime=raw["runtime"] if isinstance(raw.get("runtime"), dict) else None,
+        loaded_modules=mappings(raw["loaded_modules"]) if isinstance(raw.get("loaded_modules"), list) else None,
+        kernel_log=raw["kernel_log"] if isinstance(raw.get("kernel_log"), dict) else None,
+        nvml=raw["nvml"] if isinstance(raw.get("nvml"), dict) else None,
+        runtimes=mappings(raw["runtimes"]) if isinstance(raw.get("runtimes"), list) else None,
+        kubelet=raw["kubelet"] if isinstance(raw.get("kubelet"), dict) else None,
+        cut=frozenset(path for path, record in mapping(raw.get("files")).items() if mapping(record).get("truncated") is True),
         collector_errors=mappings(raw.get("collector_errors")),
     )
 
@@ -69,6 +87,11 @@ def _command(record: dict[str, t.Any]) -> Command:
 def text(value: t.Any) -> str:
     """The value where it is text, else the empty one."""
     return value if isinstance(value, str) else ""
+
+
+def number(value: t.Any) -> int | None:
+    """The value where it is a whole number, else ``None``."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def mapping(value: t.Any) -> dict[str, t.Any]:

@@ -11,10 +11,13 @@ import typing as t
 # dpkg's third and second state letter: files unpacked, half configured, triggers outstanding ... (dpkg-query(1), Status-Abbrev)
 _INSTALLED = "i"
 _INTERRUPTED = frozenset("UFHWt")
+# "ii  nvidia-smi     525.85.12-1  amd64  NVIDIA System Management Interface", and a name behind which an architecture may stand.
+_DPKG_LINE = re.compile(r"^([uihrp][ncHUFWti]R?)\s+([a-z0-9][\w.+-]+)(?::\w+)?\s+(\d\S*)(?:\s|$)")
+_RPM_LINE = re.compile(r"^([A-Za-z0-9][\w.+-]*)-(\d[\w.+~^]*-[\w.+~^]+)\.(?:x86_64|aarch64|noarch)$")
 _TOOLKIT = frozenset(("nvidia-container-toolkit", "nvidia-container-toolkit-base", "libnvidia-container-tools", "libnvidia-container1"))
 _RUNTIME = re.compile(r"^(?:containerd|runc)")
 _DRIVER = re.compile(
-    r"^(?:nvidia-(?:open|driver|kernel|dkms|headless|utils|compute|smi|persistenced|modprobe|alternative|fabricmanager|imex)"
+    r"^(?:nvidia-(?:open|driver|kernel|dkms|headless|utils|compute|smi|persistenced|modprobe|alternative|fabric-?manager|imex)"
     r"|cuda-drivers|kmod-nvidia|linux-modules-nvidia|libcuda1|libnvidia-(?!container)|xserver-xorg-video-nvidia)"
 )
 # Whose version is the driver's, the kernel module's first. linux-modules-nvidia-* carries the kernel's version instead.
@@ -49,15 +52,28 @@ class Package(t.NamedTuple):
 
 
 def parse(text: str) -> list[Package]:
-    """Packages from lines of status, name, version and architecture, apart by tabs; those that are gone are left out."""
+    """Packages from lines of status, name, version and architecture, apart by tabs; those that are gone are left out.
+
+    What people paste is read, too: ``dpkg -l`` and ``rpm -qa``.
+    """
     found = []
     for line in text.splitlines():
-        columns = line.split("\t")
+        columns = _columns(line)
         if len(columns) >= 3 and len(columns[0]) >= 2 and columns[0][1] not in "nc":
             status = columns[0].strip()
             held = status[0] == "h"
             found.append(Package(columns[1], columns[2], "i" + status[1:] if held else status, held))
     return sorted(set(found))
+
+
+def _columns(line: str) -> list[str]:
+    if "\t" in line:
+        return line.split("\t")
+    listed = _DPKG_LINE.match(line)
+    if listed:
+        return list(listed.groups())
+    queried = _RPM_LINE.match(line.strip())
+    return ["ii", *queried.groups()] if queried else []
 
 
 def driver(packages: t.Sequence[Package]) -> list[Package]:

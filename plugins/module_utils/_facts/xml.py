@@ -33,6 +33,14 @@ class Element(t.NamedTuple):
             element = next((child for child in element.children if child.name == name), None)
         return element
 
+    def walk(self) -> t.Iterator[Element]:
+        """The elements below this one, at any depth, in the document's order."""
+        waiting = list(reversed(self.children))
+        while waiting:
+            element = waiting.pop()
+            yield element
+            waiting.extend(reversed(element.children))
+
     def all(self, name: str) -> list[t.Any]:
         """The direct children of that name."""
         return [child for child in self.children if child.name == name]

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.gpufleet.k8s.plugins.module_utils._findings import node as hardware
-from ansible_collections.gpufleet.k8s.plugins.module_utils._findings import runtime
+from ansible_collections.gpufleet.k8s.plugins.module_utils._findings import driver, fabric, gpus, hardware, kernel_log, runtime, vgpu
+from ansible_collections.gpufleet.k8s.plugins.module_utils._findings.order import arrange
+
+_RULES = (*hardware.RULES, *driver.RULES, *kernel_log.RULES, *gpus.RULES, *fabric.RULES, *vgpu.RULES, *runtime.RULES)
 
 
 def node_findings(facts: dict[str, t.Any], name: str) -> list[dict[str, t.Any]]:
@@ -17,4 +19,4 @@ def node_findings(facts: dict[str, t.Any], name: str) -> list[dict[str, t.Any]]:
     :param facts: of ``_facts.node.node_facts``.
     :param name: of the node, for the findings' subject.
     """
-    return [found for rule in (*hardware.RULES, *runtime.RULES) for found in rule(facts, name)]
+    return arrange(found for rule in _RULES for found in rule(facts, name))

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.gpufleet.k8s.plugins.module_utils._collect.node import SUBSETS
+from ansible_collections.gpufleet.k8s.plugins.module_utils._collect.options import SUBSETS
 from ansible_collections.gpufleet.k8s.plugins.module_utils._facts.node import node_facts
 from ansible_collections.gpufleet.k8s.plugins.module_utils._findings.rules import node_findings
 from tests.unit import node_cases

@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from ansible_collections.gpufleet.k8s.plugins.module_utils._facts import containerd, cri, driver, evidence, packages, pci, platform, smi_xml
+from ansible_collections.gpufleet.k8s.plugins.module_utils._facts import containerd, cri, driver, evidence, gpus, packages, pci, platform, smi_values
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_same_version(left: str | None, right: str | None, same: bool) -> None:
     ],
 )
 def test_userspace_version(raw: dict[str, object], expected: str | None) -> None:
-    assert driver.userspace_version(evidence.read(raw), [], None) == expected
+    assert driver.userspace_version(evidence.read(raw), [], gpus.read(evidence.read(raw))) == expected
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_os_release(content: str, expected: tuple[object, ...]) -> None:
 
 @pytest.mark.parametrize(("value", "expected"), [("143771 MiB", 143771), ("-5 C", -5), (" 66.84 W ", 66), ("16x", 16), ("N/A", None)])
 def test_integer(value: str, expected: int | None) -> None:
-    assert smi_xml.integer(value) == expected
+    assert smi_values.integer(value) == expected
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_a_relative_import_starts_at_its_file() -> None:
         "/etc/containerd/config.toml": {"text": 'version = 2\nimports = ["conf.d/*.toml"]\n'},
         "/etc/containerd/conf.d/10-a.toml": {"text": 'version = 2\n[plugins."io.containerd.grpc.v1.cri".containerd]\ndefault_runtime_name = "crun"\n'},
     }
-    facts = containerd.facts(evidence.read({"files": files}), "/etc/containerd/config.toml")
+    facts = containerd.facts(evidence.read({"files": files}), "/etc/containerd/config.toml", None)
     assert (facts["drop_ins"], facts["default_handler"]) == (["/etc/containerd/conf.d/10-a.toml"], "crun")
 
 
@@ -159,7 +159,8 @@ def test_what_containerd_refuses_though_it_is_toml() -> None:
         "files": {"/etc/containerd/config.toml": {"text": "version = 2\n"}},
         "commands": {containerd.DUMP: {"rc": 1, "stderr": 'time="..." level=warning msg="x"\ncontainerd: invalid plugin config\n'}},
     }
-    facts = containerd.facts(evidence.read(raw), "/etc/containerd/config.toml")
+    seen = evidence.read(raw)
+    facts = containerd.facts(seen, "/etc/containerd/config.toml", seen.commands[containerd.DUMP])
     assert (facts["config_valid"], facts["config_error"], facts["config_error_path"]) == (False, "invalid plugin config", "/etc/containerd/config.toml")
 
 

@@ -10,8 +10,8 @@ import typing as t
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ansible_collections.gpufleet.k8s.plugins.module_utils._collect.node import SUBSETS
-from ansible_collections.gpufleet.k8s.plugins.module_utils._facts import containerd, packages, pci, platform, smi_xml, xml
+from ansible_collections.gpufleet.k8s.plugins.module_utils._collect.options import SUBSETS
+from ansible_collections.gpufleet.k8s.plugins.module_utils._facts import packages, pci, platform, smi_xml, toml_text, xml
 from ansible_collections.gpufleet.k8s.plugins.module_utils._facts.node import node_facts
 from ansible_collections.gpufleet.k8s.plugins.module_utils._findings.rules import node_findings
 from tests.unit import node_cases
@@ -23,8 +23,11 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
     max_leaves=20,
 )
-KEYS = ("schema", "files", "commands", "pci", "host", "modules", "libraries", "cri", "runtime", "collector_errors")
-PARSERS: list[t.Callable[[str], t.Any]] = [smi_xml.parse, containerd.parse_toml, packages.parse, pci.address, platform.os_release, xml.parse]
+KEYS = (
+    "schema", "files", "commands", "pci", "host", "modules", "libraries", "loaded_modules", "kernel_log", "nvml", "runtimes", "kubelet",
+    "collector_errors",
+)
+PARSERS: list[t.Callable[[str], t.Any]] = [smi_xml.parse, toml_text.parse_toml, packages.parse, pci.address, platform.os_release, xml.parse]
 
 
 def _interpret(evidence: t.Any) -> None:
@@ -66,7 +69,7 @@ def test_entities_are_refused() -> None:
 
 def test_depth_is_bounded() -> None:
     assert smi_xml.parse("<a>" * 100_000)["error"] == "too deep or too many elements"
-    assert containerd.parse_toml("a = " + "[" * 100_000)[1] is not None
+    assert toml_text.parse_toml("a = " + "[" * 100_000)[1] is not None
 
 
 def test_a_cut_document_keeps_the_gpus_that_are_whole() -> None:

@@ -41,7 +41,7 @@ _value:
 
 import typing as t
 
-from ansible_collections.gpufleet.k8s.plugins.module_utils._facts.containerd import parse_toml
+from ansible_collections.gpufleet.k8s.plugins.module_utils._facts.toml_text import parse_toml
 
 
 def same(dump: str, other: str) -> bool:

@@ -57,7 +57,8 @@ _value:
 import typing as t
 
 from ansible_collections.gpufleet.k8s.plugins.module_utils._facts.pods import bound_node, is_live
-from ansible_collections.gpufleet.k8s.plugins.module_utils._findings.pods import owner_findings, pod_findings
+from ansible_collections.gpufleet.k8s.plugins.module_utils._findings.owners import owner_findings
+from ansible_collections.gpufleet.k8s.plugins.module_utils._findings.pods import pod_findings
 
 Object = t.Dict[str, t.Any]
 

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Folders of real objects and texts with the right answer beside them, for pods and clusters.
 
-A folder of tests/unit/cases has a ``case.json`` with ``id``, ``title``, ``source`` (where it was published), ``provenance`` and ``cluster_checks``. Each
-of these has a ``name``, the question that it ``ask``s, the files that belong to it, and the answers: ``findings`` (codes in their order), ``says``
-(a value that the first summary must hold), and what the question's own test reads.
+A folder of tests/unit/cases has a ``case.json`` with ``id``, ``title`` (what is so, in our words), ``source`` (where it was published), ``provenance``,
+``diagnose`` (the code of the first error or warning that the folder's files give together; empty for what is well) and ``cluster_checks``. Each of
+these has a ``name``, the question that it ``ask``s, the files that belong to it, and the answers: ``findings`` (codes in their order), ``says``
+(a value that the first summary must hold), ``step`` (the same for its next step), and what the question's own test reads.
 """
 
 from __future__ import annotations
@@ -32,6 +33,10 @@ class Check(t.NamedTuple):
         found = json.loads((self.folder / self.asked[key]).read_text(encoding="utf-8"))
         return found["items"] if found.get("kind", "").endswith("List") else [found]
 
+    def read(self, key: str) -> t.Optional[str]:
+        """The file that the check names under a key; ``None`` where it names none."""
+        return (self.folder / self.asked[key]).read_text(encoding="utf-8") if key in self.asked else None
+
     def text(self) -> str:
         """The text that a check is about: a file, or the message in a Status object or in a pod's status."""
         if "pod_message" in self.asked:
@@ -40,9 +45,17 @@ class Check(t.NamedTuple):
         return json.loads(text)["message"] if self.asked["text"].endswith(".json") else text
 
 
+def answer(folder: Path) -> Object:
+    """What a case says of itself."""
+    return json.loads((folder / "case.json").read_text(encoding="utf-8"))
+
+
+def folders() -> list[Path]:
+    """All cases about pods and clusters."""
+    return [folder for folder in sorted(CASES.iterdir()) if (folder / "case.json").is_file() and "cluster_checks" in answer(folder)]
+
+
 def checks(ask: str) -> list[Check]:
     """All checks that ask a certain question."""
-    cases = [(folder, json.loads((folder / "case.json").read_text(encoding="utf-8"))) for folder in sorted(CASES.iterdir()) if (folder / "case.json").is_file()]
-    return [
-        Check(folder, f"{case['id']} {check['name']}", check) for folder, case in cases for check in case.get("cluster_checks", []) if check["ask"] == ask
-    ]
+    cases = [(folder, answer(folder)) for folder in folders()]
+    return [Check(folder, f"{case['id']} {check['name']}", check) for folder, case in cases for check in case["cluster_checks"] if check["ask"] == ask]

@@ -9,15 +9,16 @@ import typing as t
 
 from ansible_collections.gpufleet.k8s.plugins.module_utils._errors import GpuFleetError
 from ansible_collections.gpufleet.k8s.plugins.module_utils._facts.nodes import node_facts
-from ansible_collections.gpufleet.k8s.plugins.module_utils._facts.pods import bound_node, is_live, is_well, pod_key
+from ansible_collections.gpufleet.k8s.plugins.module_utils._facts.pods import bound_node, is_live, is_well, owner, phase, pod_key, pod_spec
 from ansible_collections.gpufleet.k8s.plugins.module_utils._facts.requests import gpu_requests
+from ansible_collections.gpufleet.k8s.plugins.module_utils._facts.shape import mapping, mappings, number, text, texts
 
 Object = t.Dict[str, t.Any]
 
 _PLUGIN_IMAGE = "k8s-device-plugin"
 _PLUGIN_NAME = "nvidia-device-plugin"
 # The same image and chart also bring these, which offer no devices.
-_NOT_PLUGIN = ("gpu-feature-discovery", "mps-control-daemon", "config-manager")
+_NOT_PLUGIN = ("gpu-feature-discovery", "mps-control-daemon", "config-manager", "validator")
 _TOTALS = ("capacity", "allocatable", "requested", "free", "unhealthy")
 
 
@@ -38,7 +39,6 @@ class PodIndex:
         self.unwell: t.List[Object] = []
 
     def add(self, pod: Object) -> None:
-        """:raises ValueError: the pod asks for something that is no quantity (the API server admits none)."""
         if not is_live(pod):
             return
         node = bound_node(pod)
@@ -54,12 +54,14 @@ class PodIndex:
 
     def _is_plugin(self, pod: Object) -> bool:
         namespace, name = pod_key(pod)
-        owners = {(namespace, owner["name"]) for owner in pod["metadata"].get("ownerReferences") or [] if owner.get("kind") == "DaemonSet"}
-        return bool(owners & self._plugins) or (not owners and name.startswith(_PLUGIN_NAME))
+        kind, made_by = owner(pod)
+        if kind not in ("DaemonSet", ""):
+            return False
+        return (namespace, made_by) in self._plugins or any(_is_plugin_container(made_by or name, item) for item in mappings(pod_spec(pod).get("containers")))
 
     def _add_plugin(self, node: str, pod: Object) -> None:
         namespace, name = pod_key(pod)
-        running = (pod.get("status") or {}).get("phase") == "Running" and not pod["metadata"].get("deletionTimestamp")
+        running = phase(pod) == "Running" and not mapping(pod.get("metadata")).get("deletionTimestamp")
         self.plugin_pods.setdefault(node, []).append({"namespace": namespace, "pod": name, "running": running})
 
     def _add_consumer(self, node: str, pod: Object, asked: t.Dict[str, int]) -> None:
@@ -103,7 +105,7 @@ def cluster_facts(seen: Observation) -> Object:
         "nodes": entries,
         "totals": totals(entries),
         "plugins": seen.plugins,
-        "runtime_classes": [{"name": item["metadata"]["name"], "handler": item["handler"]} for item in seen.runtime_classes],
+        "runtime_classes": [{"name": text(mapping(item.get("metadata")).get("name")), "handler": text(item.get("handler"))} for item in seen.runtime_classes],
         "kubernetes_version": seen.version,
     }
 
@@ -152,18 +154,19 @@ def plugin_facts(daemonsets: t.Iterable[Object]) -> t.List[Object]:
     """NVIDIA device plugins among DaemonSets, by name or by image: the operator's, the chart's, a manifest's."""
     found = []
     for daemonset in daemonsets:
-        spec, status = daemonset["spec"]["template"]["spec"], daemonset.get("status") or {}
-        container = next((item for item in spec.get("containers") or [] if _is_plugin_container(daemonset["metadata"]["name"], item)), None)
+        metadata, status = mapping(daemonset.get("metadata")), mapping(daemonset.get("status"))
+        spec = mapping(mapping(mapping(daemonset.get("spec")).get("template")).get("spec"))
+        container = next((item for item in mappings(spec.get("containers")) if _is_plugin_container(text(metadata.get("name")), item)), None)
         if container is None:
             continue
         found.append(
             {
                 "kind": "daemonset",
-                "namespace": daemonset["metadata"]["namespace"],
-                "name": daemonset["metadata"]["name"],
+                "namespace": text(metadata.get("namespace")) or "default",
+                "name": text(metadata.get("name")),
                 "image": container.get("image"),
-                "desired": status.get("desiredNumberScheduled", 0),
-                "ready": status.get("numberReady", 0),
+                "desired": number(status.get("desiredNumberScheduled")) or 0,
+                "ready": number(status.get("numberReady")) or 0,
                 "runtime_class": spec.get("runtimeClassName"),
             }
         )
@@ -171,8 +174,8 @@ def plugin_facts(daemonsets: t.Iterable[Object]) -> t.List[Object]:
 
 
 def _is_plugin_container(daemonset: str, container: Object) -> bool:
-    called = [daemonset, container["name"]] + [str(word) for word in (container.get("command") or [])[:1]]
+    called = [daemonset, text(container.get("name")), *texts(container.get("command"))[:1]]
     if any(other in word for other in _NOT_PLUGIN for word in called):
         return False
-    repository = (container.get("image") or "").rsplit("@", 1)[0]
-    return _PLUGIN_NAME in daemonset or _PLUGIN_IMAGE in repository.rsplit("/", 1)[-1]
+    repository = text(container.get("image")).rsplit("@", 1)[0]
+    return any(_PLUGIN_NAME in word for word in called[:2]) or _PLUGIN_IMAGE in repository.rsplit("/", 1)[-1]

@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.gpufleet.k8s.plugins.module_utils._facts.quantity import parse_count
+from ansible_collections.gpufleet.k8s.plugins.module_utils._facts.quantity import is_quantity, parse_count
 from ansible_collections.gpufleet.k8s.plugins.module_utils._facts.requests import is_gpu_resource
+from ansible_collections.gpufleet.k8s.plugins.module_utils._facts.shape import mapping, mappings, named, text, text_values
 
 Object = t.Dict[str, t.Any]
 
@@ -18,8 +19,14 @@ COUNT_LABEL = "nvidia.com/gpu.count"
 REPLICAS_LABEL = "nvidia.com/gpu.replicas"
 PRESENT_LABEL = "nvidia.com/gpu.present"
 DRIVER_LABEL = "nvidia.com/cuda.driver-version.full"
+# Feature discovery before 0.16 knew only these.
+_OLD_DRIVER_LABELS = ("nvidia.com/cuda.driver.major", "nvidia.com/cuda.driver.minor", "nvidia.com/cuda.driver.rev")
 # Node Feature Discovery: the vendor alone, or class (display 0300, 3D 0302) and vendor, perhaps with the device.
-_PCI_LABEL = re.compile(r"feature\.node\.kubernetes\.io/pci-(?:03\w\w_)?10de(?:_\w+)?\.present")
+PCI_LABEL = re.compile(r"feature\.node\.kubernetes\.io/pci-(?P<class>03\w\w_)?10de(?:_\w+)?\.present")
+_PCI_LABELS = "feature.node.kubernetes.io/pci-"
+# The CPUs of Grace and Jetson, whose GPU isn't always a PCI device.
+_NVIDIA_CPU = ("feature.node.kubernetes.io/cpu-model.vendor_id", "NVIDIA")
+_TROUBLES = ("MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable")
 # Set on GPU nodes alone, by the operator and by GPU feature discovery.
 _GPU_NODE_LABELS = ("nvidia.com/gpu.deploy.", PRODUCT_LABEL)
 # Taints that tell a node's state. Lasting ones are the pool's.
@@ -33,39 +40,58 @@ def node_facts(node: Object, requested: t.Optional[t.Mapping[str, int]] = None) 
     :param requested: GPU resources that pods bound to it ask for, in devices.
     :return: an entry of ``gpu_cluster.nodes`` without consumers and plugin pods.
     """
-    metadata, spec, status = node["metadata"], node.get("spec") or {}, node.get("status") or {}
-    labels = metadata.get("labels") or {}
+    metadata, spec, status = mapping(node.get("metadata")), mapping(node.get("spec")), mapping(node.get("status"))
+    labels, info = text_values(metadata.get("labels")), mapping(status.get("nodeInfo"))
     resources = node_resources(status, labels, requested or {})
     return {
-        "name": metadata["name"],
+        "name": text(metadata.get("name")),
         "gpu": bool(resources) or is_labelled_gpu(labels),
         "ready": condition(status, "Ready") == "True",
         "unschedulable": bool(spec.get("unschedulable")),
         "product": labels.get(PRODUCT_LABEL),
-        "driver_version": labels.get(DRIVER_LABEL),
-        "container_runtime": (status.get("nodeInfo") or {}).get("containerRuntimeVersion"),
-        "kubelet_version": (status.get("nodeInfo") or {}).get("kubeletVersion"),
-        "runtime_handlers": sorted(handler.get("name") or "" for handler in status.get("runtimeHandlers") or []),
+        "driver_version": labels.get(DRIVER_LABEL) or ".".join(labels[key] for key in _OLD_DRIVER_LABELS if key in labels) or None,
+        "container_runtime": info.get("containerRuntimeVersion"),
+        "kubelet_version": info.get("kubeletVersion"),
+        "runtime_handlers": sorted(text(handler.get("name")) for handler in mappings(status.get("runtimeHandlers"))),
         "labels": {key: value for key, value in labels.items() if is_nvidia_label(key)},
-        "taints": [{"key": taint["key"], "value": taint.get("value") or "", "effect": taint["effect"]} for taint in spec.get("taints") or []],
+        "pci_gpu": sees_pci_gpu(labels),
+        "taints": [{key: text(taint.get(key)) for key in ("key", "value", "effect")} for taint in mappings(spec.get("taints"))],
+        "conditions": unwell_conditions(status),
         "resources": resources,
     }
 
 
 def is_nvidia_label(key: str) -> bool:
-    return key.startswith("nvidia.com/") or _PCI_LABEL.fullmatch(key) is not None
+    return key.startswith("nvidia.com/") or PCI_LABEL.fullmatch(key) is not None
 
 
 def is_labelled_gpu(labels: t.Mapping[str, str]) -> bool:
     """Whether feature discovery, the operator or an administrator says that the node has an NVIDIA GPU."""
     if PRESENT_LABEL in labels:
         return labels[PRESENT_LABEL] == "true"
-    return any(key.startswith(_GPU_NODE_LABELS) or (value == "true" and _PCI_LABEL.fullmatch(key)) for key, value in labels.items())
+    return any(key.startswith(_GPU_NODE_LABELS) or (value == "true" and PCI_LABEL.fullmatch(key)) for key, value in labels.items())
+
+
+def sees_pci_gpu(labels: t.Mapping[str, str]) -> t.Optional[bool]:
+    """Whether Node Feature Discovery sees an NVIDIA GPU on the PCI bus; ``None`` where it wrote no PCI labels, or the GPU needs no PCI bus."""
+    key, vendor = _NVIDIA_CPU
+    if labels.get(key) == vendor or not any(name.startswith(_PCI_LABELS) for name in labels):
+        return None
+    return any(value == "true" and PCI_LABEL.fullmatch(name) for name, value in labels.items())
 
 
 def condition(status: Object, kind: str) -> str:
     """Status of a condition: ``True``, ``False`` or ``Unknown``."""
-    return next((entry.get("status") or "Unknown" for entry in status.get("conditions") or [] if entry.get("type") == kind), "Unknown")
+    return next((text(entry.get("status")) or "Unknown" for entry in mappings(status.get("conditions")) if entry.get("type") == kind), "Unknown")
+
+
+def unwell_conditions(status: Object) -> t.List[Object]:
+    """The kubelet's conditions that tell of trouble: Ready other than True, pressure and no network."""
+    return [
+        {key: text(entry.get(key)) for key in ("type", "status", "reason", "message")}
+        for entry in mappings(status.get("conditions"))
+        if (entry.get("type") == "Ready" and entry.get("status") != "True") or (entry.get("type") in _TROUBLES and entry.get("status") == "True")
+    ]
 
 
 def lasting_taints(taints: t.Iterable[Object]) -> t.List[Object]:
@@ -111,10 +137,10 @@ def _physical(name: str, capacity: int, shared: bool, labels: t.Mapping[str, str
     return None if shared else capacity
 
 
-def _number(text: t.Optional[str]) -> t.Optional[str]:
+def _number(found: t.Optional[str]) -> t.Optional[str]:
     """Labels are free text: one that is no number counts as absent."""
-    return text if text is not None and text.isdigit() else None
+    return found if found is not None and found.isdecimal() and len(found) < 10 else None
 
 
-def _gpus(amounts: t.Optional[Object]) -> t.Dict[str, int]:
-    return {name: parse_count(value) for name, value in (amounts or {}).items() if is_gpu_resource(name)}
+def _gpus(amounts: t.Any) -> t.Dict[str, int]:
+    return {name: parse_count(value) for name, value in named(amounts).items() if is_gpu_resource(name) and is_quantity(value)}

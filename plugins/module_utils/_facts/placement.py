@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.gpufleet.k8s.plugins.module_utils._facts.shape import mapping, mappings, text, text_values, texts
+
 Object = t.Dict[str, t.Any]
 
 
 def tolerates(pod: Object, taint: Object) -> bool:
     """Whether one of the pod's tolerations matches a taint (k8s.io/component-helpers v0.36, Toleration.ToleratesTaint)."""
-    return any(_toleration_matches(toleration, taint) for toleration in (pod.get("spec") or {}).get("tolerations") or [])
+    return any(_toleration_matches(toleration, taint) for toleration in mappings(mapping(pod.get("spec")).get("tolerations")))
 
 
 def _toleration_matches(toleration: Object, taint: Object) -> bool:
-    if toleration.get("effect") and toleration["effect"] != taint["effect"]:
+    if toleration.get("effect") and toleration["effect"] != taint.get("effect"):
         return False
-    if toleration.get("key") and toleration["key"] != taint["key"]:
+    if toleration.get("key") and toleration["key"] != taint.get("key"):
         return False
     if toleration.get("operator", "Equal") == "Exists":
         return True
@@ -27,26 +29,27 @@ def _toleration_matches(toleration: Object, taint: Object) -> bool:
 
 def matches_affinity(pod: Object, node: Object) -> bool:
     """Whether a node satisfies the pod's node selector and its required node affinity."""
-    spec, labels = pod.get("spec") or {}, node["metadata"].get("labels") or {}
-    if any(labels.get(key) != value for key, value in (spec.get("nodeSelector") or {}).items()):
+    spec, metadata = mapping(pod.get("spec")), mapping(node.get("metadata"))
+    labels = text_values(metadata.get("labels"))
+    if any(labels.get(key) != value for key, value in mapping(spec.get("nodeSelector")).items()):
         return False
-    affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
-    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
+    required = mapping(mapping(spec.get("affinity")).get("nodeAffinity")).get("requiredDuringSchedulingIgnoredDuringExecution")
     if required is None:
         return True
-    return any(_term_matches(term, labels, node["metadata"]["name"]) for term in required.get("nodeSelectorTerms") or [])
+    return any(_term_matches(term, labels, text(metadata.get("name"))) for term in mappings(mapping(required).get("nodeSelectorTerms")))
 
 
 def _term_matches(term: Object, labels: t.Mapping[str, str], name: str) -> bool:
-    expressions, fields = term.get("matchExpressions") or [], term.get("matchFields") or []
+    expressions, fields = mappings(term.get("matchExpressions")), mappings(term.get("matchFields"))
     if not expressions and not fields:
         return False
     return all(_requirement_matches(item, labels) for item in expressions) and all(_requirement_matches(item, {"metadata.name": name}) for item in fields)
 
 
 def _requirement_matches(requirement: Object, values: t.Mapping[str, str]) -> bool:
-    found, wanted = values.get(requirement["key"]), requirement.get("values") or []
-    return _OPERATORS[requirement["operator"]](found, wanted)
+    """An operator that doesn't exist matches nothing."""
+    compare = _OPERATORS.get(text(requirement.get("operator")))
+    return compare is not None and compare(values.get(text(requirement.get("key"))), texts(requirement.get("values")))
 
 
 def _compare(found: t.Optional[str], wanted: t.Sequence[str], larger: bool) -> bool:

@@ -10,9 +10,15 @@ import typing as t
 from fractions import Fraction
 
 # Grammar and suffixes: k8s.io/apimachinery v0.36 pkg/api/resource/quantity.go.
-_QUANTITY = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:[eE]([+-]?\d+)|([KMGTPE]i)|([numkMGTPE]))?", re.ASCII)
+# Digits are bounded, since a file may hold anything and a power of ten is written in few characters.
+_QUANTITY = re.compile(r"([+-]?(?:\d{1,40}\.?\d{0,40}|\.\d{1,40}))(?:[eE]([+-]?\d{1,3})|([KMGTPE]i)|([numkMGTPE]))?", re.ASCII)
 _BINARY = {suffix + "i": 1024**power for power, suffix in enumerate("KMGTPE", start=1)}
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+
+
+def is_quantity(value: t.Any) -> bool:
+    """Whether a value found in an object is a quantity."""
+    return isinstance(value, (str, int, float)) and _QUANTITY.fullmatch(str(value).strip()) is not None
 
 
 def parse_quantity(value: t.Union[str, int, float]) -> Fraction:

@@ -9,7 +9,8 @@ import re
 import typing as t
 from fractions import Fraction
 
-from ansible_collections.gpufleet.k8s.plugins.module_utils._facts.quantity import parse_quantity
+from ansible_collections.gpufleet.k8s.plugins.module_utils._facts.quantity import is_quantity, parse_quantity
+from ansible_collections.gpufleet.k8s.plugins.module_utils._facts.shape import mapping, mappings, named
 
 Object = t.Dict[str, t.Any]
 Amounts = t.Dict[str, Fraction]
@@ -32,14 +33,14 @@ def pod_requests(pod: Object) -> Amounts:
     init container after it. Other init containers run one by one before, so that only the largest step counts. Requests of the
     pod itself replace the sum, overhead comes on top. Source: k8s.io/component-helpers v0.36, resource.PodRequests.
 
-    :param pod: a Pod, or anything with its ``spec`` (a Job's template).
-    :raises ValueError: an amount is no quantity.
+    :param pod: a Pod, or anything with its ``spec`` (a Job's template). An amount that is no quantity counts for nothing: the API
+        server admits none.
     """
-    spec = pod.get("spec") or {}
-    total = _sum(_container_requests(container) for container in spec.get("containers") or [])
+    spec = mapping(pod.get("spec"))
+    total = _sum(_container_requests(container) for container in mappings(spec.get("containers")))
     sidecars: Amounts = {}
     start: Amounts = {}
-    for container in spec.get("initContainers") or []:
+    for container in mappings(spec.get("initContainers")):
         own = _container_requests(container)
         if container.get("restartPolicy") == "Always":
             total, sidecars = _sum((total, own)), _sum((sidecars, own))
@@ -60,12 +61,12 @@ def gpu_requests(pod: Object) -> t.Dict[str, int]:
 
 
 def _mentions_gpu(pod: Object) -> bool:
-    spec = pod.get("spec") or {}
+    spec = mapping(pod.get("spec"))
     return any(
-        is_gpu_resource(name)
-        for container in (spec.get("containers") or []) + (spec.get("initContainers") or [])
+        is_gpu_resource(str(name))
+        for container in mappings(spec.get("containers")) + mappings(spec.get("initContainers"))
         for part in ("requests", "limits")
-        for name in (container.get("resources") or {}).get(part) or ()
+        for name in mapping(mapping(container.get("resources")).get(part))
     )
 
 
@@ -73,14 +74,14 @@ def _container_requests(container: Object) -> Amounts:
     return _requests(container.get("resources"))
 
 
-def _requests(resources: t.Optional[Object]) -> Amounts:
+def _requests(resources: t.Any) -> Amounts:
     """Requests, and limits where no request is given: the API server fills requests in that way."""
-    resources = resources or {}
+    resources = mapping(resources)
     return {**_amounts(resources.get("limits")), **_amounts(resources.get("requests"))}
 
 
-def _amounts(found: t.Optional[Object]) -> Amounts:
-    return {name: parse_quantity(value) for name, value in (found or {}).items()}
+def _amounts(found: t.Any) -> Amounts:
+    return {name: parse_quantity(value) for name, value in named(found).items() if is_quantity(value)}
 
 
 def _sum(parts: t.Iterable[Amounts]) -> Amounts:

@@ -102,7 +102,7 @@ def _by_nodes(
     enough = [candidate for candidate in within if candidate.allocatable and candidate.free >= count]
     unblocked = [candidate for candidate in within if not candidate.blockers]
     if any(candidate in enough for candidate in unblocked):
-        return _not_the_gpu(refusal, about)
+        return _not_the_gpu(refusal, about) or _as_said(refusal, resource, count, about)
     found = [_insufficient(resource, count, about, unblocked or within)] if unblocked or not enough else []
     blocked = enough or ([] if unblocked else within)
     return found + [_blocked(code, blocked, about) for code in _codes(blocked)]
@@ -174,11 +174,19 @@ def _not_the_gpu(refusal: t.Optional[Refusal], about: Object) -> t.List[Object]:
     return found
 
 
+def _as_said(refusal: t.Optional[Refusal], resource: str, count: int, about: Object) -> t.List[Object]:
+    """What the scheduler says of the resource itself, also against the nodes' counts: pods that hold it may be unknown, or came and went."""
+    said = any(clause.kind == "insufficient" and clause.values["resource"] == resource for clause in (refusal.clauses if refusal else ()))
+    summary = f"Pod {about['name']} asks for {count} {resource}, which no node had free."
+    return [finding("InsufficientResource", summary=summary, **about)] if said else []
+
+
 def _by_message(refusal: t.Optional[Refusal], resource: str, count: int, about: Object) -> t.List[Object]:
     """Without knowledge of the nodes: the scheduler's reasons as they stand, a selector's only where it is the sole one."""
     clauses = refusal.clauses if refusal else ()
-    if any(clause.kind == "insufficient" and clause.values["resource"] == resource for clause in clauses):
-        return [finding("InsufficientResource", summary=f"Pod {about['name']} asks for {count} {resource}, which no node has free.", **about)]
+    found = _as_said(refusal, resource, count, about)
+    if found:
+        return found
     found = _not_the_gpu(refusal, about)
     for clause in clauses:
         if clause.kind == "taint" and not clause.values.get("key", "").startswith(_CONTROL_PLANE_TAINT):

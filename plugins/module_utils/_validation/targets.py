@@ -11,7 +11,7 @@ from ansible_collections.gpufleet.k8s.plugins.module_utils._errors import GpuFle
 from ansible_collections.gpufleet.k8s.plugins.module_utils._facts.cluster import only_nodes
 from ansible_collections.gpufleet.k8s.plugins.module_utils._facts.nodes import lasting_taints
 from ansible_collections.gpufleet.k8s.plugins.module_utils._findings.catalogue import finding, seen
-from ansible_collections.gpufleet.k8s.plugins.module_utils._findings.cluster import is_offering, node_findings
+from ansible_collections.gpufleet.k8s.plugins.module_utils._findings.node_objects import is_offering, node_object_findings
 
 Object = t.Dict[str, t.Any]
 
@@ -59,7 +59,7 @@ def choose_targets(gpu_cluster: Object, names: t.Optional[t.Sequence[str]], gpus
 
 
 def _target(node: Object, gpus: t.Optional[int]) -> Target:
-    found = node_findings(node)
+    found = node_object_findings(node)
     tolerations = tuple(_toleration(taint) for taint in lasting_taints(node["taints"]))
     if not node["ready"] or node["unschedulable"] or not is_offering(node):
         return Target(node, None, 0, tolerations, tuple(found))

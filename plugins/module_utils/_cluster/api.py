@@ -74,6 +74,10 @@ class Api:
         self._answered = False
         self._date: t.Optional[str] = None
 
+    def within(self, timeout_s: float) -> Api:
+        """The same server, given up sooner: for what is asked of a kubelet through it, which may be away."""
+        return Api(self._transport, timeout_s=min(timeout_s, self._timeout_s), clock=self._clock, sleep=self._sleep)
+
     def server_time(self) -> float:
         """Seconds since the epoch by the API server's clock, as of its last answer: what its timestamps compare with."""
         parsed = email.utils.parsedate_to_datetime(self._date) if self._date else None
@@ -198,4 +202,4 @@ class Api:
 
 def _retry_after(answer: Answer, pause: float) -> float:
     asked = answer.headers.get("Retry-After") or ""
-    return max(pause, float(asked)) if asked.isdigit() else pause
+    return max(pause, float(asked)) if asked.isdecimal() else pause

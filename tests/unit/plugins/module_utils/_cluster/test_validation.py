@@ -95,7 +95,7 @@ FAULTS: dict[str, tuple[t.Callable[[Object], tuple[Object, str]], list[str], lis
         ["passed", "failed"],
         "no CUDA-capable device",
     ),
-    "a log that lies": (cuda_says(ended("cuda", 1), VECTORADD), [], ["passed", "failed"], "exit code 1"),
+    "a log that lies": (cuda_says(ended("cuda", 1), VECTORADD), ["ContainerFailed"], ["passed", "failed"], "exit code 1"),
     "a log that lacks the result": (cuda_says(ended("cuda"), "[Vector addition of 50000 elements]\n"), [], ["passed", "failed"], "lacks"),
     "a log that can't be read": (cuda_says(ended("cuda"), "unreadable"), [], ["passed", "failed"], "can't be read"),
     "a report that was cut": (inspection_says(ended("inspect"), smi(2)[:200]), [], ["failed", "passed"], "isn't nvidia-smi's report"),

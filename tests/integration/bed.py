@@ -148,9 +148,12 @@ class Bed:
 
     def module(self, name: str, **arguments: t.Any) -> dict[str, t.Any]:
         """Run one module of ours on the controller and return its result."""
-        options = json.dumps({"kubeconfig": self.environment["KUBECONFIG"], **arguments})
+        return self.ad_hoc("localhost", name, kubeconfig=self.environment["KUBECONFIG"], **arguments)["localhost"]
+
+    def ad_hoc(self, pattern: str, name: str, **arguments: t.Any) -> dict[str, dict[str, t.Any]]:
+        """Run one module of ours on the hosts of a pattern and return each one's result."""
         done = subprocess.run(
-            [*self.program("ansible"), "localhost", "-m", f"gpufleet.k8s.{name}", "-a", options],
+            [*self.program("ansible"), pattern, "-m", f"gpufleet.k8s.{name}", *(["-a", json.dumps(arguments)] if arguments else [])],
             cwd=REPO,
             env={**self.environment, "ANSIBLE_STDOUT_CALLBACK": "ansible.posix.json", "ANSIBLE_LOAD_CALLBACK_PLUGINS": "1"},
             stdin=subprocess.DEVNULL,
@@ -159,8 +162,7 @@ class Bed:
             timeout=120,
             check=False,
         )
-        [(_task, _host, result)] = _parse(done.returncode, done.stdout, done.stderr).results
-        return result
+        return {host: result for _task, host, result in _parse(done.returncode, done.stdout, done.stderr).results}
 
     # Machines
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 import typing as t
 
 from tests.integration.bed import Bed, eventually
+from tests.testbed import faults
 
 BROKEN_NODE = "gpu-2"
-DROP_IN = "/etc/containerd/conf.d/99-nvidia.toml"
 
 
 class KillPoint(t.NamedTuple):
@@ -28,12 +28,9 @@ KILL_POINTS = {
 }
 KILL_SAMPLE = ("packages half installed", "containerd restarting")
 
-BREAKS: dict[str, list[list[str]]] = {
-    "driver unloaded": [["systemctl", "stop", "nvidia-persistenced"], ["modprobe", "-r", "nvidia"]],
-    "handler removed": [["rm", DROP_IN], ["systemctl", "restart", "containerd"]],
-    "containerd stopped": [["systemctl", "stop", "containerd"]],
-}
-BREAK_SAMPLE = ("driver unloaded", "handler removed")
+# Faults of the testbed that a plain run of site.yml cures.
+BREAKS = ("module-unloaded", "handler-removed", "containerd-stopped")
+BREAK_SAMPLE = ("module-unloaded", "handler-removed")
 
 
 def check_kill(bed: Bed, point: KillPoint, undisturbed: dict[str, t.Any]) -> None:
@@ -47,16 +44,16 @@ def check_kill(bed: Bed, point: KillPoint, undisturbed: dict[str, t.Any]) -> Non
     bed.state = "ready"
 
 
-def check_break(bed: Bed, commands: list[list[str]]) -> None:
-    """What was broken on one machine takes its GPUs from the Node within 5 s, no other's, and a plain re-run gives them back."""
+def check_break(bed: Bed, fault: str) -> None:
+    """A fault of one machine takes its GPUs from the Node within 5 s, no other's, and a plain re-run gives them back."""
     bed.ensure("ready")
     assert bed.gpus(BROKEN_NODE) == 2
     bed.state = None
-    for command in commands:
-        bed.on(BROKEN_NODE, *command)
+    faults.inject(bed.instance, BROKEN_NODE, fault)
     eventually(lambda: bed.gpus(BROKEN_NODE) == 0, 5, f"no GPU allocatable on {BROKEN_NODE}")
     assert {bed.gpus(name) for name in bed.names() if name != BROKEN_NODE} == {2}
     run = bed.play("site")
     assert run.rc == 0, run.output[-4000:]
     assert bed.gpus(BROKEN_NODE) == 2
+    faults.forget(bed.instance, BROKEN_NODE, fault)
     bed.state = "ready"

@@ -4,18 +4,41 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from tests.integration.bed import Bed, eventually
-from tests.integration.sweeps import BREAK_SAMPLE, BREAKS, check_break
+from tests.integration.sweeps import BREAK_SAMPLE, check_break
+from tests.testbed import faults
 
 NODE = "gpu-2"
+FAULT = "module-unloaded"
 
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", BREAK_SAMPLE)
 def test_gpus_vanish_and_a_plain_rerun_brings_them_back(bed: Bed, name: str) -> None:
-    check_break(bed, BREAKS[name])
+    check_break(bed, name)
+
+
+@pytest.mark.timeout(600)
+def test_the_report_on_a_broken_node_begins_with_what_the_node_tells(bed: Bed, tmp_path: Path) -> None:
+    bed.ensure("ready")
+    bed.state = None
+    faults.inject(bed.instance, NODE, FAULT)
+    eventually(lambda: bed.gpus(NODE) == 0, 5, f"no GPU allocatable on {NODE}")
+    report_file = tmp_path / "report.json"
+    run = bed.play("validate", gpu_validate_nodes=[NODE], gpu_validate_report_path=str(report_file))
+    assert run.rc != 0
+    [entry] = json.loads(report_file.read_text())["nodes"]
+    errors = [(item["code"], item["consequence_of"]) for item in entry["findings"] if item["severity"] == "error"]
+    assert errors[0] == ("DriverNotLoaded", None)
+    assert ("AllGpusUnhealthyOrPluginDown", "DriverNotLoaded") in errors
+    assert bed.play("site").rc == 0
+    faults.forget(bed.instance, NODE, FAULT)
+    bed.state = "ready"
 
 
 @pytest.mark.timeout(600)

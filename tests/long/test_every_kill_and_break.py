@@ -20,4 +20,4 @@ def test_a_rerun_after_a_kill_ends_as_an_undisturbed_run(bed: Bed, undisturbed: 
 
 @pytest.mark.parametrize("name", BREAKS)
 def test_gpus_vanish_and_a_plain_rerun_brings_them_back(bed: Bed, name: str) -> None:
-    check_break(bed, BREAKS[name])
+    check_break(bed, name)

@@ -15,8 +15,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-from tests.testbed import cluster, fleet, nodes
-from tests.testbed.fleet import hardware
+from tests.testbed import cluster, faults, fleet, nodes
 from tests.testbed.paths import instance_dir
 
 DEFAULT_INSTANCE = "demo"
@@ -109,8 +108,10 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def fault(arguments: argparse.Namespace) -> int:
     instance = instance_dir(arguments.name)
-    wanted = [] if arguments.fault == "clear" else [*hardware.faults(instance / "nodes" / arguments.node / "hardware"), arguments.fault]
-    nodes.set_faults(instance, arguments.node, set(wanted))
+    if arguments.fault == "clear":
+        faults.cure(instance, arguments.node, *faults.names(instance, arguments.node))
+    else:
+        faults.inject(instance, arguments.node, arguments.fault)
     return 0
 
 
@@ -144,9 +145,9 @@ def _parser() -> argparse.ArgumentParser:
     executes = instance_command("exec", execute, "run a command in a machine, or a shell without one")
     executes.add_argument("node")
     executes.add_argument("command", nargs=argparse.REMAINDER)
-    breaks = instance_command("fault", fault, "give a machine a hardware fault, or clear all of them")
+    breaks = instance_command("fault", fault, "give a machine a fault, or clear all that it has")
     breaks.add_argument("node")
-    breaks.add_argument("fault", choices=[*hardware.FAULTS, "clear"], help="; ".join(f"{name}: {text}" for name, text in hardware.FAULTS.items()))
+    breaks.add_argument("fault", choices=[*faults.FAULTS, "clear"], help="; ".join(f"{name}: {found.text}" for name, found in faults.FAULTS.items()))
     serves = instance_command("repository", repository, "stop or start the package repository of an instance")
     serves.add_argument("action", choices=["start", "stop"])
     return parser

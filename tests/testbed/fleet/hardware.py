@@ -3,7 +3,7 @@
 """The simulated hardware of a test machine, seen from the host: what is plugged in, and which faults it has.
 
 A machine's folder ``hardware`` is bound into it as /srv/gpu-hardware. It holds hardware.json, the capture that the GPUs answer from, and
-simulated_kernel.py, which turns both into /sys and /proc.
+simulated_kernel.py, which turns both into /sys and /proc, with what it imports.
 """
 
 from __future__ import annotations
@@ -16,11 +16,16 @@ from collections.abc import Iterable
 from pathlib import Path
 
 CAPTURE = Path(__file__).parent / "captures" / "h200x2" / "nvidia-smi-q-x.xml"
-SIMULATED_KERNEL = Path(__file__).parent / "simulated_kernel.py"
+# Where each of the programs lies in the machine: what is imported keeps its path below the folder.
+PROGRAMS = {
+    "simulated_kernel.py": "simulated_kernel.py",
+    **{f"tests/testbed/fleet/{name}": name for name in ("kernel_log.py", "pci_tree.py")},
+}
 # A fault lasts until it is cleared, over reboots too.
 FAULTS = {
     "nouveau": "nouveau holds the GPUs, unless it is blacklisted when the machine boots",
     "no-gpu": "the bus shows no GPU",
+    "gpu-gone": "the last GPU is gone from the bus",
     "no-headers": "the running kernel's headers are not installed",
 }
 # Red Hat's subsystem ids, which QEMU gives its devices.
@@ -30,6 +35,10 @@ OTHER_DEVICES = (
     {"address": "0000:00:00.0", "vendor": "0x8086", "device": "0x1237", "class": "0x060000", "revision": "0x02", **_QEMU},
     {"address": "0000:00:03.0", "vendor": "0x1af4", "device": "0x1041", "class": "0x020000", "revision": "0x01", **_QEMU},
 )
+# sysfs' words for a link, by PCI Express generation.
+_LINK_SPEEDS = {3: "8.0 GT/s PCIe", 4: "16.0 GT/s PCIe", 5: "32.0 GT/s PCIe"}
+# MiB: registers, and notifications; the window onto the memory (BAR 1 of the driver's count) is in the capture.
+_REGISTERS_MIB, _NOTIFICATIONS_MIB = 16, 32
 _GPU_NAMESPACE = uuid.UUID("6c0d7a52-6f0c-4c0f-9d0e-6a3c0f0b7e11")
 
 
@@ -38,6 +47,11 @@ def _field(block: str, name: str) -> str:
     if found is None:
         raise ValueError(f"{CAPTURE}: no <{name}> in a <gpu>")
     return found.group(1)
+
+
+def _memory_window(block: str) -> int:
+    """The size of BAR 1 in MiB."""
+    return int(_field(block[block.index("<bar1_memory_usage>") :], "total").removesuffix(" MiB"))
 
 
 def captured_gpus(node: str) -> tuple[list[dict], list[dict]]:
@@ -59,6 +73,8 @@ def captured_gpus(node: str) -> tuple[list[dict], list[dict]]:
                 "subsystem_vendor": f"0x{subsystem[4:].lower()}",
                 "subsystem_device": f"0x{subsystem[:4].lower()}",
                 "revision": "0xa1",
+                "bars_mib": [_REGISTERS_MIB, _memory_window(block), _NOTIFICATIONS_MIB],
+                "link": {"speed": _LINK_SPEEDS[int(_field(block, "current_link_gen"))], "width": _field(block, "current_link_width").removesuffix("x")},
             }
         )
         gpus.append(
@@ -97,7 +113,9 @@ def _write(folder: Path, description: dict) -> None:
 def install(folder: Path, node: str) -> None:
     """Fill a machine's hardware folder, without faults."""
     folder.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(SIMULATED_KERNEL, folder / SIMULATED_KERNEL.name)
+    for target, source in PROGRAMS.items():
+        (folder / target).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(Path(__file__).parent / source, folder / target)
     shutil.copyfile(CAPTURE, folder / "capture.xml")
     _write(folder, describe(node))
 

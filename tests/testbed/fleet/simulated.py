@@ -48,7 +48,10 @@ def _load_nvidia_smi(folder: Path, gpus: Sequence[dict[str, str]], version: str)
     (folder / "hardware.json").write_text(json.dumps({"gpus": gpus}))
     (folder / "capture.xml").write_text(_capture(len(gpus)))
     (folder / "libnvidia-ml.so.1").symlink_to(f"libnvidia-ml.so.{version}")
-    files = {"HARDWARE": "hardware.json", "CAPTURE": "capture.xml", "LOADED_VERSION": "version", "GPU_FOLDERS": "gpus", "NVML": "libnvidia-ml.so.1"}
+    files = {
+        "HARDWARE": "hardware.json", "SICK": "sick.json", "CAPTURE": "capture.xml", "LOADED_VERSION": "version", "GPU_FOLDERS": "gpus",
+        "NVML": "libnvidia-ml.so.1",
+    }
     for constant, file in files.items():
         setattr(stand_in, constant, folder / file)
     return stand_in

@@ -3,10 +3,11 @@
 """Plays, inside a test machine, the part of the kernel that the machine's host has no hardware for.
 
 It lies in /srv/gpu-hardware beside hardware.json, which the host writes: PCI devices, GPUs and faults. At boot it lays a PCI tree over
-/sys/bus/pci, a module list over /sys/module and a folder over /proc/driver; all three live in /run and so end with the boot. ``modprobe``
-reaches it through the install and remove lines that the stand-in driver package brings.
+/sys/bus/pci, a module list over /sys/module, a folder over /proc/driver and a log over /dev/kmsg; all of them live in /run and so end with the
+boot. ``modprobe`` reaches it through the install and remove lines that the stand-in driver package brings. What it imports lies below
+/srv/gpu-hardware at the path by which it is imported here too.
 
-    simulated_kernel.py boot | rescan | load MODULE | unload MODULE | rmmod MODULE...
+    simulated_kernel.py boot | rescan | load MODULE | unload MODULE | rmmod MODULE... | xid NUMBER
 
 Standard library only: it runs with the machine's own Python.
 """
@@ -18,18 +19,21 @@ import os
 import platform
 import shutil
 import stat
-import struct
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.testbed.fleet import kernel_log
+from tests.testbed.fleet.pci_tree import PCI, bind, bound_driver, unbind, write_device
+
 HARDWARE = Path(__file__).parent / "hardware.json"
 STATE = Path("/run/gpu-hardware")
-PCI = STATE / "pci"
 MODULES = STATE / "module"
 DRIVERS = STATE / "driver"
 OVERLAYS = ((PCI, Path("/sys/bus/pci")), (MODULES, Path("/sys/module")), (DRIVERS, Path("/proc/driver")))
+# What ails a GPU since an Xid, by its address; nvidia-smi reads it, and it ends with the boot.
+SICK = STATE / "sick.json"
 RUNTIME_CONFIG = Path("/run/modprobe.d/simulated-kernel.conf")
 RELEASE = platform.release()
 KERNEL_MODULES = Path("/lib/modules") / RELEASE
@@ -59,64 +63,16 @@ def hardware() -> dict:
 
 
 def visible_devices(description: dict) -> list:
-    """The PCI devices that the bus shows: all of them, or without the GPUs under the fault ``no-gpu``."""
-    hidden = "no-gpu" in description["faults"]
-    return [device for device in description["pci"] if not (hidden and device["vendor"] == NVIDIA_VENDOR)]
+    """The PCI devices that the bus shows: all of them, without the GPUs under the fault ``no-gpu``, without the last one under ``gpu-gone``."""
+    ours = [device for device in description["pci"] if device["vendor"] == NVIDIA_VENDOR]
+    hidden = ours if "no-gpu" in description["faults"] else ours[-1:] if "gpu-gone" in description["faults"] else []
+    return [device for device in description["pci"] if device not in hidden]
 
 
 def gpus(description: dict) -> list:
     """The GPUs whose PCI device is on the bus, in bus order."""
     present = {device["address"] for device in visible_devices(description)}
     return [gpu for gpu in description["gpus"] if gpu["pci_address"] in present]
-
-
-def config_space(device: dict) -> bytes:
-    """The first 256 bytes of a device's PCI configuration, as far as lspci reads them."""
-    space = bytearray(256)
-    vendor, number, subvendor, subdevice, kind, revision = (
-        int(device[key], 16) for key in ("vendor", "device", "subsystem_vendor", "subsystem_device", "class", "revision")
-    )
-    struct.pack_into("<HHHH", space, 0x00, vendor, number, 0x0006, 0x0010)
-    struct.pack_into("<I", space, 0x08, kind << 8 | revision)
-    struct.pack_into("<HH", space, 0x2C, subvendor, subdevice)
-    return bytes(space)
-
-
-def modalias(device: dict) -> str:
-    vendor, number, subvendor, subdevice, kind = (int(device[key], 16) for key in ("vendor", "device", "subsystem_vendor", "subsystem_device", "class"))
-    return f"pci:v{vendor:08X}d{number:08X}sv{subvendor:08X}sd{subdevice:08X}bc{kind >> 16:02X}sc{kind >> 8 & 0xFF:02X}i{kind & 0xFF:02X}"
-
-
-def write_device(device: dict) -> None:
-    folder = PCI / "devices" / device["address"]
-    folder.mkdir(parents=True)
-    for name in ("vendor", "device", "subsystem_vendor", "subsystem_device", "class", "revision"):
-        (folder / name).write_text(f"{device[name]}\n")
-    for name, value in {"irq": "0", "enable": "1", "numa_node": "-1", "driver_override": "(null)", "modalias": modalias(device)}.items():
-        (folder / name).write_text(f"{value}\n")
-    (folder / "resource").write_text("0x0000000000000000 0x0000000000000000 0x0000000000000000\n" * 13)
-    (folder / "config").write_bytes(config_space(device))
-
-
-def bind(address: str, driver: str) -> None:
-    """Give a device to a driver: both show it, as sysfs does."""
-    folder = PCI / "drivers" / driver
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / address).symlink_to(Path("../../devices") / address)
-    (PCI / "devices" / address / "driver").symlink_to(Path("../../drivers") / driver)
-
-
-def bound_driver(address: str) -> str | None:
-    link = PCI / "devices" / address / "driver"
-    return Path(os.readlink(link)).name if link.is_symlink() else None
-
-
-def unbind(driver: str) -> None:
-    folder = PCI / "drivers" / driver
-    if folder.is_dir():
-        for link in folder.iterdir():
-            (PCI / "devices" / link.name / "driver").unlink(missing_ok=True)
-        shutil.rmtree(folder)
 
 
 # --- modules ------------------------------------------------------------------------------------------------------------------------
@@ -206,16 +162,17 @@ def users_of_devices() -> list:
     return users
 
 
-def service(verb: str) -> None:
-    """What the driver's udev rule does when the driver appears: start the daemon that keeps it initialised, where it is installed."""
+def service(*verb: str) -> None:
+    """What the driver's udev rules do when the driver comes or goes: start or stop the daemon that keeps it initialised, where it is installed."""
     if any(Path(folder, SERVICE_ON_LOAD).exists() for folder in ("/lib/systemd/system", "/etc/systemd/system")):
-        subprocess.run(["/bin/systemctl", "--no-block", verb, SERVICE_ON_LOAD], check=True)
+        subprocess.run(["/bin/systemctl", *verb, SERVICE_ON_LOAD], check=True)
 
 
 def load_nvidia(version: str) -> None:
     found = gpus(hardware())
     if not [gpu for gpu in found if bound_driver(gpu["pci_address"]) is None]:
         raise Refused("modprobe: ERROR: could not insert 'nvidia': No such device")
+    kernel_log.loading(version)
     for module in LOADED_WITH_NVIDIA:
         show_module(module, version)
     (MODULES / "nvidia" / "holders" / "nvidia_uvm").symlink_to(Path("../../nvidia_uvm"))
@@ -223,7 +180,7 @@ def load_nvidia(version: str) -> None:
     make_device_files(found)
     for gpu in found:
         bind(gpu["pci_address"], "nvidia")
-    service("start")
+    service("--no-block", "start")
 
 
 def load(module: str) -> None:
@@ -311,6 +268,7 @@ def boot() -> None:
     RUNTIME_CONFIG.write_text(f"# nouveau comes with the kernel, which is simulated here.\nremove nouveau {sys.executable} {__file__} unload nouveau\n")
     for folder in (PCI / "devices", PCI / "drivers", MODULES / "kernel", DRIVERS):
         folder.mkdir(parents=True)
+    kernel_log.start()
     description = hardware()
     for device in visible_devices(description):
         write_device(device)
@@ -322,6 +280,8 @@ def boot() -> None:
 
 def rescan() -> None:
     """Follow a change of hardware.json as if the devices had been taken out and put in again, without a reboot."""
+    service("stop")
+    driven = {folder.name for folder in (PCI / "devices").iterdir() if bound_driver(folder.name) == "nvidia"}
     for module in ("nvidia_drm", "nvidia_modeset", "nvidia_uvm", "nvidia", "nouveau"):
         hide_module(module)
         unbind(module)
@@ -333,8 +293,19 @@ def rescan() -> None:
         shutil.rmtree(folder)
     for device in visible_devices(description):
         write_device(device)
+    for address in sorted(driven - {device["address"] for device in visible_devices(description)}):
+        kernel_log.fell_off(address)
     prepare_kernel_folders(description)
     probe()
+
+
+def xid(number: int) -> None:
+    """Let the driver report an Xid of the first GPU that it has, which is sick from then on."""
+    gpu = next((gpu for gpu in gpus(hardware()) if bound_driver(gpu["pci_address"]) == "nvidia"), None)
+    if gpu is None:
+        raise Refused("no GPU is bound to nvidia")
+    fault = kernel_log.fault(gpu["pci_address"], number, gpu["uuid"])
+    SICK.write_text(json.dumps({gpu["pci_address"]: {"gpu_recovery_action": fault.told, "is_lost": fault.is_lost}}))
 
 
 def rmmod(*modules: str) -> None:
@@ -349,6 +320,7 @@ ACTIONS: dict[str, Callable[..., None]] = {
     "load": lambda module: load(module.replace("-", "_")),
     "unload": lambda module: unload_with_holders(module.replace("-", "_")),
     "rmmod": rmmod,
+    "xid": lambda number: xid(int(number)),
 }
 
 

@@ -18,7 +18,9 @@ from tests.testbed.nodes import bases, cgroups, inventory, machines, network, re
 from tests.testbed.nodes.machines import Machine
 from tests.testbed.paths import CACHE, checked_name
 
-__all__ = ["build", "down", "leader", "names", "node_exec", "root", "set_faults", "start_repository", "stop_repository", "up"]
+# Machines that boot at the same time; more of them only wait for each other.
+_AT_ONCE = 4
+__all__ = ["Machine", "build", "down", "leader", "names", "node_exec", "reboot", "root", "set_faults", "start_repository", "stop_repository", "up"]
 
 
 def build(say: Callable[[str], None]) -> None:
@@ -55,6 +57,15 @@ def node_exec(instance: Path, node: str, argv: list[str], **options: Any) -> sub
     :raises RuntimeError: the machine is not running
     """
     return machines.enter(Machine(instance, node), argv, **options)
+
+
+def reboot(instance: Path, node: str) -> None:
+    """Reboot a machine and wait until it is up again.
+
+    :raises RuntimeError: it is not running
+    :raises TimeoutError: it took too long
+    """
+    machines.reboot(Machine(instance, node))
 
 
 def names(instance: Path) -> list[str]:
@@ -115,7 +126,7 @@ def _new_subnet(instance: Path, name: str) -> network.Subnet:
 
 
 def up(instance: Path, name: str, nodes: dict[str, str], say: Callable[[str], None]) -> None:
-    """Boot the machines of an instance, all at once, and wait until each of them is up.
+    """Boot the machines of an instance, some at a time, and wait until each of them is up.
 
     An instance whose machines run already is left as it is; what is left of any other is removed first.
 
@@ -154,20 +165,20 @@ def _boot(instance: Path, name: str, nodes: dict[str, str], say: Callable[[str],
     url = repository.start(instance, subnet.host_address)
     say(f"packages at {url}/driver and {url}/toolkit")
     addresses = {node: subnet.machine_address(position) for position, node in enumerate(nodes)}
-    supervisors = []
-    for position, (node, suite) in enumerate(nodes.items()):
+
+    def boot(position: int, node: str) -> str:
         machine = Machine(instance, node)
         hardware.install(machine.hardware, node)
-        machines.prepare(machine, bases.base_dir(suite), key)
+        machines.prepare(machine, bases.base_dir(nodes[node]), key)
         (machine.folder / "address").write_text(f"{addresses[node]}\n")
-        (machine.folder / "suite").write_text(f"{suite}\n")
+        (machine.folder / "suite").write_text(f"{nodes[node]}\n")
         network.connect(subnet, position)
-        supervisors.append(machines.start(machine, subnet.namespace(position)))
-    inventory.write_inventory(instance, addresses, url)
-    with ThreadPoolExecutor(len(nodes) or 1) as pool:
-        states = pool.map(machines.wait_until_up, (Machine(instance, node) for node in nodes), supervisors)
-        for node, state in zip(nodes, states, strict=True):
+        return machines.wait_until_up(machine, machines.start(machine, subnet.namespace(position)))
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        for node, state in zip(nodes, pool.map(boot, range(len(nodes)), nodes), strict=True):
             say(f"{node}: {nodes[node]} at {addresses[node]}, {state}")
+    inventory.write_inventory(instance, addresses, url)
 
 
 def down(instance: Path, name: str) -> None:

@@ -153,14 +153,31 @@ def start(machine: Machine, namespace: str) -> subprocess.Popen:
     return supervisor
 
 
+def reboot(machine: Machine, timeout: float = BOOT_TIMEOUT) -> str:
+    """Let the machine reboot, wait until it is up again, and return systemd's word as :func:`wait_until_up` does.
+
+    :param timeout: seconds, for going down and for coming up
+    :raises RuntimeError: it is not running
+    :raises TimeoutError: it took too long
+    """
+    before = leader(machine)
+    enter(machine, ["systemctl", "reboot"], capture_output=True)
+    deadline = time.monotonic() + timeout
+    while leader(machine) == before:
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{machine.name}: not down after {timeout:.0f} s")
+        time.sleep(0.05)
+    return wait_until_up(machine, None, timeout)
+
+
 def _console_tail(machine: Machine) -> str:
     return "\n".join(machine.console.read_text(errors="replace").splitlines()[-15:])
 
 
-def wait_until_up(machine: Machine, supervisor: subprocess.Popen, timeout: float = BOOT_TIMEOUT) -> str:
+def wait_until_up(machine: Machine, supervisor: subprocess.Popen | None, timeout: float = BOOT_TIMEOUT) -> str:
     """Wait until systemd has started everything, and return its word for the result: running or degraded.
 
-    :param supervisor: what :func:`start` returned
+    :param supervisor: what :func:`start` returned, where it was this process that started it
     :param timeout: seconds
     :raises RuntimeError: nspawn ended instead
     :raises TimeoutError: it took too long
@@ -173,7 +190,7 @@ def wait_until_up(machine: Machine, supervisor: subprocess.Popen, timeout: float
             state = done.stdout.strip() or done.stderr.strip()
             if state in ("running", "degraded"):
                 return state
-        if supervisor.poll() is not None:
+        if supervisor is not None and supervisor.poll() is not None:
             raise RuntimeError(f"{machine.name}: systemd-nspawn ended; the end of {machine.console}:\n{_console_tail(machine)}")
         time.sleep(0.1)
     raise TimeoutError(f"{machine.name}: not up after {timeout:.0f} s (systemd says: {state}); the end of {machine.console}:\n{_console_tail(machine)}")

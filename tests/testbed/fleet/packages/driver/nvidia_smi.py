@@ -17,6 +17,7 @@ from xml.etree import ElementTree
 
 HARDWARE = Path("/srv/gpu-hardware/hardware.json")
 CAPTURE = Path("/srv/gpu-hardware/capture.xml")
+SICK = Path("/run/gpu-hardware/sick.json")
 LOADED_VERSION = Path("/sys/module/nvidia/version")
 GPU_FOLDERS = Path("/proc/driver/nvidia/gpus")
 NVML = Path("/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1")
@@ -25,7 +26,7 @@ USAGE = """NVIDIA System Management Interface -- stand-in of a test machine
 
     nvidia-smi [-L] [-q -x] [--version] [--query-gpu=... --format=csv[,noheader][,nounits]] [-i ID]
 """
-INVALID_ARGUMENT, NOT_FOUND, NOT_LOADED, NO_LIBRARY, MISMATCH = 2, 6, 9, 12, 18
+INVALID_ARGUMENT, NOT_FOUND, NOT_LOADED, NO_LIBRARY, LOST, MISMATCH = 2, 6, 9, 12, 15, 18
 
 # Property of --query-gpu: (path in the XML of a GPU, unit). An empty path has its answer in QUERIES_BY_RULE.
 QUERIES = {
@@ -100,6 +101,20 @@ def check_versions() -> None:
         raise Failure(f"Failed to initialize NVML: Driver/library version mismatch\nNVML library version: {branch}", MISMATCH)
 
 
+def sick() -> dict:
+    """What ails GPUs since an Xid, by address.
+
+    :raises Failure: the driver has lost one
+    """
+    found: dict = json.loads(SICK.read_text()) if SICK.exists() else {}
+    for address, state in found.items():
+        if state["is_lost"]:
+            index = sorted(folder.name for folder in GPU_FOLDERS.iterdir()).index(address)
+            text = f"Unable to determine the device handle for GPU{index}: {address}: GPU is lost.  Reboot the system to recover this GPU\n"
+            raise Failure(text, LOST)
+    return found
+
+
 def with_values(xml: str, values: dict) -> str:
     """The XML with the text of the named elements replaced."""
     return re.sub(r"<(\w+)>[^<]*", lambda found: f"<{found[1]}>{values[found[1]]}" if found[1] in values else found[0], xml)
@@ -107,7 +122,7 @@ def with_values(xml: str, values: dict) -> str:
 
 def report() -> str:
     """The capture's XML with this machine's identities, version and time; GPUs that the driver doesn't show are left out."""
-    version = loaded_version()
+    version, ailing = loaded_version(), sick()
     described = {gpu["pci_address"]: gpu for gpu in json.loads(HARDWARE.read_text())["gpus"]}
     head, *rest = re.split(r'(\t<gpu id="[^"]*">.*?\t</gpu>\n)', CAPTURE.read_text(), flags=re.DOTALL)
     blocks, tail = rest[0::2], rest[-1]
@@ -115,7 +130,8 @@ def report() -> str:
     for block in blocks:
         address = block.split('"')[1].lower()[len("0000") :]
         if (GPU_FOLDERS / address).is_dir():
-            own = {"uuid": described[address]["uuid"], "serial": described[address]["serial"], "gsp_firmware_version": version}
+            own = {name: described[address][name] for name in ("uuid", "serial")}
+            own.update({"gsp_firmware_version": version, "gpu_recovery_action": ailing.get(address, {}).get("gpu_recovery_action", "None")})
             shown.append(with_values(block, own))
     if not shown:
         raise Failure("No devices were found", NOT_FOUND)

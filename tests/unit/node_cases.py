@@ -56,7 +56,8 @@ def evidence(folder: Path, described: dict[str, t.Any]) -> dict[str, t.Any]:
     files = {path: {"text": _text(folder, name), "truncated": False} for path, name in described.get("files", {}).items()}
     runtimes = {"runtimes": [_runtime(folder, entry) for entry in described["runtimes"]]} if "runtimes" in described else {}
     log = {"kernel_log": _kernel_log(_text(folder, described["kernel_log"]))} if "kernel_log" in described else {}
-    return {"schema": 1, "host": {}, "collector_errors": [], **described, "commands": commands, "files": files, **runtimes, **log}
+    nvml = {"nvml": json.loads(_text(folder, described["nvml"]))} if "nvml" in described else {}
+    return {"schema": 1, "host": {}, "collector_errors": [], **described, "commands": commands, "files": files, **runtimes, **log, **nvml}
 
 
 def _runtime(folder: Path, entry: dict[str, t.Any]) -> dict[str, t.Any]:

@@ -7,7 +7,7 @@ PYTHON := .venv/bin/python
 LOCK := .venv/bin/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --custom-compile-command 'make lock' $(UPGRADE)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv system demo demo-down test test-unit lint sanity molecule integration test-long lock build clean
+.PHONY: help venv system demo demo-down test test-unit lint sanity molecule integration test-long docs lock build clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,10 @@ integration: venv system ## the whole path on a real cluster and booted machines
 
 test-long: venv system ## full sweeps, not part of `make test` (as root)
 	@$(PYTHON) -m scripts.run_tests long
+
+docs: venv ## write the generated pages anew: the roles' READMEs, docs/findings, docs/failures.md
+	@$(PYTHON) docs/generate_role_readmes.py
+	@PYTHONPATH=.cache/collections $(PYTHON) docs/generate_finding_pages.py
 
 lock: venv ## write requirements/*.txt anew; UPGRADE=--upgrade takes newer versions
 	$(LOCK) requirements/uv.in -o requirements/uv.txt

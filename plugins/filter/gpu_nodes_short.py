@@ -57,6 +57,7 @@ _value:
 import typing as t
 
 from ansible_collections.gpufleet.k8s.plugins.module_utils._facts.pods import bound_node, is_live
+from ansible_collections.gpufleet.k8s.plugins.module_utils._findings.order import arrange, subject_key
 from ansible_collections.gpufleet.k8s.plugins.module_utils._findings.owners import owner_findings
 from ansible_collections.gpufleet.k8s.plugins.module_utils._findings.pods import pod_findings
 
@@ -77,7 +78,7 @@ def short(
     known = {node["name"]: node for node in gpu_cluster["nodes"]}
     wanted = {node: int((expected or {}).get(node, 1)) for node in sorted(nodes)}
     return [
-        _shortfall(node, known.get(node), count, _plugin_findings(node, live) + _node_findings(node, findings))
+        _shortfall(node, known.get(node), count, _arranged(node, _plugin_findings(node, live) + _node_findings(node, findings)))
         for node, count in wanted.items()
         if allocatable(known.get(node)) < count
     ]
@@ -101,6 +102,10 @@ def _shortfall(name: str, node: t.Optional[Object], expected: int, findings: t.S
         "message": f"Expected Node {name} to offer {expected} GPUs, found {found} allocatable (capacity {capacity}). " + " ".join(reasons or [HINT]),
         "details": {"node": name, "expected": expected, "allocatable": found, "capacity": capacity, "findings": findings},
     }
+
+
+def _arranged(node: str, found: t.List[Object]) -> t.List[Object]:
+    return arrange(found, {subject_key(item): node for item in found})
 
 
 def _node_findings(node: str, findings: t.Iterable[Object]) -> t.List[Object]:

@@ -55,6 +55,7 @@ _value:
 import typing as t
 
 from ansible_collections.gpufleet.k8s.plugins.module_utils._findings.catalogue import ERROR, finding, seen
+from ansible_collections.gpufleet.k8s.plugins.module_utils._findings.order import arrange
 
 Object = t.Dict[str, t.Any]
 
@@ -68,6 +69,7 @@ CURED_LATER = frozenset((
     "RuntimeHandlerMissing",
     "RuntimeTypeMissing",
     "RuntimeConfigOverwritten",
+    "ToolkitNotInjecting",
     "DropInNotImported",
     "DefaultRuntimeUndefined",
     "DaemonNotUsingConfig",
@@ -87,7 +89,7 @@ def failures(
 ) -> list[Object]:
     """One failure with every reason; options and result as documented above."""
     facts = observed["gpu_node"]
-    reasons = (
+    reasons = arrange(
         [item for item in observed["findings"] if _blocks(item)]
         + _count(facts, node, expected_gpus)
         + _platform(facts, node, platforms)
@@ -127,12 +129,11 @@ def _platform(facts: Object, node: str, platforms: t.Sequence[str]) -> list[Obje
     if found in platforms:
         return []
     return [
-        _reason(
+        finding(
             "PlatformUnsupported",
-            node,
+            kind="node",
+            name=node,
             summary=f"Expected one of {', '.join(platforms)}, found {system['pretty_name']} ({found}) on {node}.",
-            cause="The roles know the packages and repositories of some distributions only.",
-            next_step="Use a supported release on the node.",
             evidence=[seen("/etc/os-release", found)],
         )
     ]
@@ -141,42 +142,19 @@ def _platform(facts: Object, node: str, platforms: t.Sequence[str]) -> list[Obje
 def _runtime(facts: Object, node: str) -> list[Object]:
     if facts["runtimes"]:
         return []
-    return [
-        _reason(
-            "RuntimeNotInstalled",
-            node,
-            summary=f"Expected a container runtime on {node}, found none.",
-            cause="The node has no container runtime that could be given the NVIDIA handler.",
-            next_step="Install containerd, as for any Kubernetes node, and run again.",
-        )
-    ]
+    return [finding("RuntimeNotInstalled", kind="node", name=node, summary=f"Expected a container runtime on {node}, found none.")]
 
 
 def _unreachable(answer: Object, node: str) -> Object:
     url, status = answer["item"], answer["status"]
     said = answer.get("msg", "")
-    return _reason(
+    return finding(
         "RepositoryUnreachable",
-        node,
+        kind="node",
+        name=node,
         summary=f"Expected {url} to answer {node}, found {'HTTP status ' + str(status) if status > 0 else 'no answer'} ({said}).",
-        cause="A package repository that the roles install from doesn't answer this node.",
-        next_step="Check the URL, the network, and the proxy variables of the play.",
         evidence=[seen(url, said)],
     )
-
-
-def _reason(code: str, node: str, *, summary: str, cause: str, next_step: str, evidence: t.Sequence[Object] = ()) -> Object:
-    """A reason that only a role's variables make one: no finding about a node as such, but of the same shape."""
-    return {
-        "code": code,
-        "severity": ERROR,
-        "subject": {"kind": "node", "name": node, "namespace": None},
-        "summary": summary,
-        "cause": cause,
-        "next_step": next_step,
-        "evidence": list(evidence),
-        "retryable": code == "RepositoryUnreachable",
-    }
 
 
 class FilterModule:

@@ -13,7 +13,7 @@ author: gpufleet authors (@gpufleet)
 description:
   - Turns what P(gpufleet.k8s.gpu_validate#module) returned into what the role C(gpu_validate) prints, writes and fails with.
   - Made for that role; its result may change in any release.
-positional: toolkit_versions
+positional: toolkit_versions, node_findings
 options:
   _input:
     description: The RV(gpufleet.k8s.gpu_validate#module:nodes) value.
@@ -22,6 +22,13 @@ options:
     required: true
   toolkit_versions:
     description: Version of the container toolkit by Node name, where it is known.
+    type: dict
+    default: {}
+  node_findings:
+    description:
+      - The RV(gpufleet.k8s.gpu_node_info#module:findings) values by Node name, where they are known.
+      - Those of a Node with a bad verdict are put in order with the verdict's own findings, so that what is wrong on the node comes before what the
+        cluster shows of it.
     type: dict
     default: {}
 """
@@ -52,6 +59,8 @@ _value:
 
 import typing as t
 
+from ansible_collections.gpufleet.k8s.plugins.module_utils._findings.order import arrange, subject_key
+
 Object = t.Dict[str, t.Any]
 
 UNKNOWN = "-"
@@ -61,10 +70,14 @@ COLUMNS = ("node", "product", "GPUs", "driver", "toolkit", "allocatable", "verdi
 PASSING_KEYS = ("pod", "seconds")
 
 
-def report(nodes: t.Sequence[Object], toolkit_versions: t.Optional[t.Mapping[str, str]] = None) -> Object:
+def report(
+    nodes: t.Sequence[Object],
+    toolkit_versions: t.Optional[t.Mapping[str, str]] = None,
+    node_findings: t.Optional[t.Mapping[str, t.List[Object]]] = None,
+) -> Object:
     """Table, report and failures; options and result as documented above."""
-    toolkits = toolkit_versions or {}
-    ordered = sorted(nodes, key=lambda node: node["node"])
+    toolkits, own = toolkit_versions or {}, node_findings or {}
+    ordered = [_explained(node, own.get(node["node"]) or []) for node in sorted(nodes, key=lambda node: node["node"])]
     return {
         "table": _aligned([COLUMNS] + [_row(node, toolkits.get(node["node"])) for node in ordered]),
         "report": {
@@ -73,6 +86,14 @@ def report(nodes: t.Sequence[Object], toolkit_versions: t.Optional[t.Mapping[str
         },
         "failures": [_failure(node) for node in ordered if node["verdict"] == FAILED],
     }
+
+
+def _explained(node: Object, own: t.List[Object]) -> Object:
+    """A result with what the node tells of itself, where its verdict needs an explanation."""
+    if node["verdict"] != FAILED or not own:
+        return node
+    found = [*own, *node["findings"]]
+    return {**node, "findings": arrange(found, {subject_key(item): node["node"] for item in found})}
 
 
 def _row(node: Object, toolkit: t.Optional[str]) -> t.Tuple[str, ...]:
@@ -93,13 +114,19 @@ def _lasting(node: Object, toolkit: t.Optional[str]) -> Object:
 
 def _failure(node: Object) -> Object:
     findings = [finding for finding in node["findings"] if finding["severity"] == "error"]
-    reasons = [f"{finding['code']}: {finding['summary']} {finding['next_step']}" for finding in findings]
+    reasons = [f"{finding['code']}: {finding['summary']} {_step(finding)}" for finding in findings]
     reasons = reasons or [f"{check['name']}: {check['message']}" for check in node["checks"] if check["status"] == FAILED]
     return {
         "code": "ValidationFailed",
         "message": f"Expected Node {node['node']} to give pods its GPUs, found that it doesn't. " + " ".join(reasons),
         "details": {"node": node["node"], "findings": node["findings"]},
     }
+
+
+def _step(finding: Object) -> str:
+    """What to do; what follows from another finding goes with that one."""
+    cause = finding.get("consequence_of")
+    return f"Follows from {cause}." if cause else str(finding["next_step"])
 
 
 class FilterModule:

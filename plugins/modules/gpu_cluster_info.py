@@ -91,6 +91,15 @@ gpu_cluster:
         labels:
           description: Its labels of NVIDIA's components and the PCI labels for NVIDIA devices.
           type: dict
+        pci_gpu:
+          description:
+            - Whether Node Feature Discovery sees an NVIDIA GPU on the PCI bus.
+            - V(null) where it wrote no PCI labels, or where the GPU may be no PCI device (Grace, Jetson).
+          type: bool
+        conditions:
+          description: Its conditions that tell of trouble, each with C(type), C(status), C(reason) and C(message).
+          type: list
+          elements: dict
         taints:
           description: Its taints, each with C(key), C(value) and C(effect).
           type: list
@@ -190,7 +199,9 @@ gpu_cluster:
       type: str
       sample: v1.36.3
 findings:
-  description: What is wrong with GPU nodes and GPU pods. The codes are stable.
+  description:
+    - What is wrong with GPU nodes and GPU pods, the root cause first. The codes are stable.
+    - C(consequence_of) is the code of the finding before it that explains it, V(null) if none does.
   returned: success
   type: list
   elements: dict
@@ -205,6 +216,7 @@ findings:
         - where: scheduling of research/train-1
           text: "0/3 nodes are available: 1 Insufficient nvidia.com/gpu, 2 node(s) didn't match Pod's node affinity/selector."
       retryable: true
+      consequence_of: null
 failure:
   description: Why the module failed, with C(code) and C(details).
   returned: failure

@@ -175,7 +175,7 @@ nodes:
           description: Time from its creation to its end, V(null) where it didn't end.
           type: float
     findings:
-      description: What explains the verdict.
+      description: What explains the verdict, the root cause first; C(consequence_of) names the finding before it that explains one.
       type: list
       elements: dict
 findings:

@@ -8,7 +8,10 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.gpufleet.k8s.plugins.module_utils._findings.catalogue import finding, seen
-from ansible_collections.gpufleet.k8s.plugins.module_utils._findings.pods import isolation_findings, owner_findings, pod_findings, refusal_finding
+from ansible_collections.gpufleet.k8s.plugins.module_utils._findings.isolation import isolation_findings
+from ansible_collections.gpufleet.k8s.plugins.module_utils._findings.order import arrange, subject_key
+from ansible_collections.gpufleet.k8s.plugins.module_utils._findings.owners import owner_findings, refusal_finding
+from ansible_collections.gpufleet.k8s.plugins.module_utils._findings.pods import pod_findings
 from ansible_collections.gpufleet.k8s.plugins.module_utils._validation.checks import Check, describe, exit_code
 from ansible_collections.gpufleet.k8s.plugins.module_utils._validation.inspection import Inspection, parse_inspection
 from ansible_collections.gpufleet.k8s.plugins.module_utils._validation.manifests import CUDA, INSPECT
@@ -46,6 +49,7 @@ def judge(target: Target, checks: t.Sequence[Check], around: Surroundings) -> Ob
     inspection = next((parse_inspection(check.log) for check in checks if check.name == INSPECT and check.log), None)
     results = [_check_result(check, target, inspection, around) for check in checks]
     found = _once(list(target.findings) + [item for result in results for item in result.pop("findings")])
+    found = arrange(found, {subject_key(item): target.name for item in found})
     verdict = _verdict(results, found)
     gpus = inspection.gpus if inspection else []
     product = next((gpu["product"] for gpu in gpus if gpu["product"]), None)
@@ -157,4 +161,4 @@ def _reason(entry: Object) -> str:
 
 def _once(found: Findings) -> Findings:
     """The first of each code and subject."""
-    return list({(item["code"], item["subject"]["kind"], item["subject"]["name"]): item for item in reversed(found)}.values())[::-1]
+    return list({(item["code"], *subject_key(item)): item for item in reversed(found)}.values())[::-1]

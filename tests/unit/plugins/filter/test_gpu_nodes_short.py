@@ -8,6 +8,7 @@ import typing as t
 import pytest
 
 from ansible_collections.gpufleet.k8s.plugins.filter.gpu_nodes_short import short
+from ansible_collections.gpufleet.k8s.plugins.module_utils._findings import catalogue
 
 
 def cluster(**allocatable: dict[str, int]) -> dict[str, t.Any]:
@@ -20,7 +21,7 @@ def cluster(**allocatable: dict[str, int]) -> dict[str, t.Any]:
 
 
 def finding(code: str, name: str) -> dict[str, t.Any]:
-    return {"code": code, "severity": "error", "subject": {"kind": "node", "name": name}, "summary": f"{code} happened.", "next_step": "Cure it."}
+    return catalogue.finding(code, kind="node", name=name, summary=f"{code} happened.", next_step="Cure it.")
 
 
 def plugin_pod(name: str, node: str) -> dict[str, t.Any]:
@@ -74,6 +75,13 @@ def test_the_plugins_pod_on_the_node_explains_it() -> None:
     first, second = short(cluster(a={}, b={}), ["a", "b"], live=live)
     assert [item["code"] for item in first["details"]["findings"]] == ["RuntimeHandlerMissing"]
     assert second["details"]["findings"] == []
+
+
+def test_what_the_plugins_pod_meets_explains_what_the_node_shows() -> None:
+    live = [plugin_pod("plugin-a", "a"), event("Pod", "plugin-a", "FailedCreatePodSandBox", NO_HANDLER)]
+    [entry] = short(cluster(a={}), ["a"], findings=[finding("PluginNotRegistered", "a")], live=live)
+    told = [(item["code"], item["consequence_of"]) for item in entry["details"]["findings"]]
+    assert told == [("RuntimeHandlerMissing", None), ("PluginNotRegistered", "RuntimeHandlerMissing")]
 
 
 def test_a_daemonset_that_may_make_no_pod_explains_it() -> None:

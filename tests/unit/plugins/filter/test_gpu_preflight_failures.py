@@ -46,7 +46,7 @@ def test_every_reason_is_in_one_list() -> None:
     [failure] = subject.failures(result, "gpu-1", expected_gpus=8, platforms=["ubuntu-24.04"], answers=answers)
     assert failure["code"] == "PreflightFailed"
     codes = [item["code"] for item in failure["details"]["findings"]]
-    assert codes == ["NoGpu", "ConfigInvalid", "GpuCountMismatch", "PlatformUnsupported", "RuntimeNotInstalled", "RepositoryUnreachable"]
+    assert codes == ["NoGpu", "ConfigInvalid", "PlatformUnsupported", "RuntimeNotInstalled", "RepositoryUnreachable", "GpuCountMismatch"]
     assert all(code in failure["message"] for code in codes)
     assert all(item["next_step"] in failure["message"] for item in failure["details"]["findings"])
 

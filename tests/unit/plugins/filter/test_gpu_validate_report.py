@@ -6,6 +6,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.gpufleet.k8s.plugins.filter.gpu_validate_report import report
+from ansible_collections.gpufleet.k8s.plugins.module_utils._findings import catalogue
 
 
 def finding(code: str, severity: str = "error") -> dict[str, t.Any]:
@@ -64,3 +65,35 @@ def test_without_an_error_the_failed_checks_explain_themselves() -> None:
     checks = [{"name": "cuda", "status": "failed", "message": "exit code 1: (empty log)", "pod": None, "exit_code": 1, "seconds": 1.0}]
     [failure] = report([node("gpu-1", "failed", checks=checks)])["failures"]
     assert failure["message"].endswith("cuda: exit code 1: (empty log)")
+
+
+def seen(code: str, kind: str = "node", name: str = "gpu-1", **values: t.Any) -> dict[str, t.Any]:
+    return catalogue.finding(code, kind=kind, name=name, summary=f"{code} happened.", **values)
+
+
+def test_what_a_node_tells_of_itself_explains_what_the_cluster_shows() -> None:
+    bad = node("gpu-1", "failed", findings=[seen("AllGpusUnhealthyOrPluginDown")])
+    result = report([bad], {}, {"gpu-1": [seen("ToolkitVulnerable"), seen("DriverNotLoaded")]})
+    [entry] = result["report"]["nodes"]
+    assert [(item["code"], item["consequence_of"]) for item in entry["findings"]] == [
+        ("DriverNotLoaded", None),
+        ("AllGpusUnhealthyOrPluginDown", "DriverNotLoaded"),
+        ("ToolkitVulnerable", None),
+    ]
+    [failure] = result["failures"]
+    assert failure["details"]["findings"] == entry["findings"]
+    cause = f"DriverNotLoaded: DriverNotLoaded happened. {entry['findings'][0]['next_step']}"
+    assert failure["message"].endswith(f"{cause} AllGpusUnhealthyOrPluginDown: AllGpusUnhealthyOrPluginDown happened. Follows from DriverNotLoaded.")
+
+
+def test_pods_and_files_of_one_verdict_are_all_of_its_node() -> None:
+    bad = node("gpu-1", "failed", findings=[seen("DeadlineExceeded", "job", "cuda-1", namespace="gpufleet-validation")])
+    own = {"gpu-1": [seen("CdiSpecStale", "file", "/var/run/cdi/nvidia.yaml")]}
+    [entry] = report([bad], {}, own)["report"]["nodes"]
+    assert [(item["code"], item["consequence_of"]) for item in entry["findings"]] == [("CdiSpecStale", None), ("DeadlineExceeded", "CdiSpecStale")]
+
+
+def test_a_node_that_passed_or_was_not_asked_keeps_its_findings() -> None:
+    nodes = [node("gpu-1"), node("gpu-2", "not_tested"), node("gpu-3", "failed", findings=[seen("NodeNotReady", name="gpu-3")])]
+    entries = report(nodes, {}, {name: [seen("DriverNotLoaded", name=name)] for name in ("gpu-1", "gpu-2", "gpu-4")})["report"]["nodes"]
+    assert [[item["code"] for item in entry["findings"]] for entry in entries] == [[], [], ["NodeNotReady"]]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import socket
 import struct
 import time
-import typing as t
 
 from ansible_collections.gpufleet.k8s.plugins.module_utils._collect import hpack
 

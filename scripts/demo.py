@@ -131,7 +131,7 @@ def second_run() -> None:
 def validate() -> None:
     only = {"gpu_validate_nodes": NODES} if without_machines() else {}
     limit = ["--limit", "localhost"] if without_machines() else []
-    playbook("validate", "playbooks/validate.yml", *limit, gpu_validate_report_path=str(REPORT), **only)
+    playbook("validate", "playbooks/validate.yml", *limit, **only)
     print(f"\nThe report: {shown(REPORT)}")
 
 

@@ -198,7 +198,7 @@ def test_a_command_for_what_is_there(machine: Machine, paths: list[str], argv: s
     _write(Path(machine.path("/")), dict.fromkeys(paths, ""))
     machine.programs |= {"systemctl": "", "dkms": ""}
     node.collect(machine, ["driver"], 5)
-    assert sorted({program for program, *_ in machine.started} & {"systemctl", "dkms"}) == [argv]
+    assert sorted({started[0] for started in machine.started} & {"systemctl", "dkms"}) == [argv]
 
 
 def test_the_log_of_a_machine_without_kmsg(machine: Machine) -> None:

@@ -14,4 +14,4 @@ def test_a_real_gpu_has_the_same_facts_both_ways() -> None:
     ways = {check.name: node_facts(check.evidence, SUBSETS) for check in node_cases.checks() if check.name.startswith("h200-one-gpu")}
     nvml, xml = ways["h200-one-gpu nvml"], ways["h200-one-gpu xml"]
     assert [difference for difference in different(nvml, xml) if not is_expected(difference)] == []
-    assert nvml["gpus"][0]["serial"] == xml["gpus"][0]["serial"] is not None
+    assert nvml["gpus"][0]["serial"] == xml["gpus"][0]["serial"] == "1600000000003"

@@ -31,8 +31,9 @@ def labels(count: int, replicas: int, strategy: str = "none", mig: str = "none")
 
 
 def judge(
-    found: Object, capacity: Object, allocatable: Object | None = None, conditions: t.Any = READY, plugins: int = 0, spec: Object | None = None
+    found: Object, capacity: Object, allocatable: Object | None = None, conditions: t.Any = "ready", plugins: int = 0, spec: Object | None = None
 ) -> list[str]:
+    conditions = READY if conditions == "ready" else conditions
     status = {"capacity": capacity, "allocatable": capacity if allocatable is None else allocatable, "conditions": conditions}
     facts = node_facts({"metadata": {"name": "gpu-1", "labels": found}, "spec": spec or {}, "status": status})
     facts["plugin_pods"] = [{"namespace": "gpu", "pod": f"plugin-{number}", "running": True} for number in range(plugins)]

@@ -47,6 +47,8 @@ LIMIT_RANGES = Collection("v1", "LimitRange", "limitranges")
 CONFIG_MAPS = Collection("v1", "ConfigMap", "configmaps")
 JOBS = Collection("batch/v1", "Job", "jobs")
 DAEMONSETS = Collection("apps/v1", "DaemonSet", "daemonsets")
+REPLICA_SETS = Collection("apps/v1", "ReplicaSet", "replicasets")
+STATEFUL_SETS = Collection("apps/v1", "StatefulSet", "statefulsets")
 DEPLOYMENTS = Collection("apps/v1", "Deployment", "deployments")
 RUNTIME_CLASSES = Collection("node.k8s.io/v1", "RuntimeClass", "runtimeclasses")
 CRDS = Collection("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions")
@@ -57,6 +59,8 @@ OPERATOR_RESOURCES = (
     Collection("nvidia.com/v1alpha1", "GPUCluster", "gpuclusters"),
 )
 OPERATOR_SELECTOR = "app.kubernetes.io/component=gpu-operator"
+# Those that make pods of people's own; a Deployment does it by a ReplicaSet.
+_CONTROLLERS = {collection.kind: collection for collection in (JOBS, REPLICA_SETS, STATEFUL_SETS)}
 
 MOST_PODS = 100
 MOST_JOBS = 20
@@ -125,6 +129,7 @@ class _Look:
         self._explain_sick(self._reading.list(PODS, namespace, take=_gpu_pod, fieldSelector=_NOT_SUCCEEDED))
         jobs = self._reading.list(JOBS, namespace, take=_open_gpu_job)
         self._reading.keep(*self._bounded(jobs, MOST_JOBS, f"jobs of namespace {namespace}"))
+        self._keep_refused(namespace)
         self._keep_events(namespace)
 
     def at_node(self, name: str) -> None:
@@ -153,8 +158,8 @@ class _Look:
         self._explain_sick(pods)
         plugins = [pod for pod in pods if is_component(pod) and is_plugin(pod)]
         self._read_plugin_logs(nodes_without_offer(self._reading.kept("Node"), plugins))
-        self._keep_refused_jobs()
-        self._keep_limits("", {pod_key(obj)[0] for kind in ("Pod", "Job") for obj in self._reading.kept(kind) if asks_for_gpus(obj)})
+        self._keep_refused()
+        self._keep_limits("", {pod_key(obj)[0] for kind in ("Pod", *_CONTROLLERS) for obj in self._reading.kept(kind) if asks_for_gpus(obj)})
         self._keep_events(fieldSelector=_UNHAPPY)
         self._keep_events(fieldSelector=_NOT_SCALED_UP)
 
@@ -253,12 +258,12 @@ class _Look:
                     for container in plugin_containers(pod):
                         self._reading.log(pod, container)
 
-    def _keep_refused_jobs(self) -> None:
-        """Jobs that ask for GPUs and could make no pod: there is no pod that would tell."""
-        events = self._reading.list(EVENTS, take=short_event, fieldSelector=_UNHAPPY)
-        refused = sorted({about(event)[1:] for event in events if about(event)[0] == "Job" and event.get("reason") == "FailedCreate"})
-        for namespace, name in self._bounded(refused, MOST_JOBS, "jobs that made no pod"):
-            self._keep_found(JOBS, name, namespace, asks_for_gpus)
+    def _keep_refused(self, namespace: str = "") -> None:
+        """Controllers whose pods ask for GPUs and could not be made: there is no pod that would tell."""
+        events = self._reading.list(EVENTS, namespace, take=short_event, fieldSelector=_UNHAPPY)
+        refused = sorted({about(event) for event in events if about(event)[0] in _CONTROLLERS and event.get("reason") == "FailedCreate"})
+        for kind, where, name in self._bounded(refused, MOST_JOBS, "controllers that could not make a pod"):
+            self._keep_found(_CONTROLLERS[kind], name, where, asks_for_gpus)
 
     def _keep_found(self, collection: Collection, name: str, namespace: str, wanted: t.Callable[[Object], bool] = bool) -> None:
         found = self._reading.find(collection, name, namespace)

@@ -10,7 +10,7 @@ import typing as t
 
 from ansible_collections.gpufleet.k8s.plugins.module_utils._facts.driver_image import parse_driver_image
 from ansible_collections.gpufleet.k8s.plugins.module_utils._facts.pods import STARTING, ContainerState, bound_node, container_states, pod_key
-from ansible_collections.gpufleet.k8s.plugins.module_utils._findings.catalogue import finding, seen
+from ansible_collections.gpufleet.k8s.plugins.module_utils._findings.catalogue import WARNING, finding, seen
 from ansible_collections.gpufleet.k8s.plugins.module_utils._findings.messages import LONGEST, text_finding
 
 Object = t.Dict[str, t.Any]
@@ -51,11 +51,19 @@ def log_findings(pod: Object, log: t.Optional[str]) -> Findings:
 
 
 def failed_findings(pod: Object, log: t.Optional[str] = None) -> Findings:
-    """Containers that failed for no known reason, with their last words.
+    """Containers that failed for no known reason, with their last words, and those that end well and are started again and again.
 
     :param log: of the container that ended, if it is known.
     """
-    return [_failed(pod, state, log) for state in _telling(pod) if _has_failed(state)]
+    telling = _telling(pod)
+    looping = {state.name for state in telling if state.state == "waiting" and state.reason == _CRASH_LOOP}
+    ended_well = [state for state in telling if state.previous and state.exit_code == 0 and state.name in looping]
+    return [_failed(pod, state, log) for state in telling if _has_failed(state)] + [_repeats(pod, state) for state in ended_well]
+
+
+def _repeats(pod: Object, state: ContainerState) -> Object:
+    found = _about(pod, state, "ContainerFailed", f"ends with exit code 0 and is started again and again ({_CRASH_LOOP})")
+    return {**found, "severity": WARNING, "next_step": "Make it a Job, whose pods may end, or run a program that keeps running."}
 
 
 def _telling(pod: Object) -> t.List[ContainerState]:

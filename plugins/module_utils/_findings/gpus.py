@@ -10,7 +10,7 @@ import re
 from ansible_collections.gpufleet.k8s.plugins.module_utils._facts import pci, smi_error
 from ansible_collections.gpufleet.k8s.plugins.module_utils._findings import node_parts
 from ansible_collections.gpufleet.k8s.plugins.module_utils._findings.catalogue import WARNING, finding, seen
-from ansible_collections.gpufleet.k8s.plugins.module_utils._findings.known_issues import KnownIssue, parse_version
+from ansible_collections.gpufleet.k8s.plugins.module_utils._findings.known_issues import Layout, known_issues
 from ansible_collections.gpufleet.k8s.plugins.module_utils._findings.node_parts import Facts, Findings
 
 # What stands in place of a GPU's values, to the code that it means. A single value that can't be read ("ERR!", "Unknown Error") is none by itself.
@@ -106,40 +106,10 @@ def inforom(facts: Facts, node: str) -> Findings:
     return found
 
 
-def _mixes_mig(facts: Facts) -> bool:
-    modes = {gpu["mig_mode"] for gpu in node_parts.gpus(facts)}
-    return "Enabled" in modes and len(modes) > 1
-
-
-def _splits_rtx_pro(facts: Facts) -> bool:
-    return any("RTX PRO 6000" in (gpu["product"] or "") and gpu["mig_mode"] == "Enabled" for gpu in node_parts.gpus(facts))
-
-
-ISSUES = (
-    KnownIssue(
-        "570.124.06",
-        "570.158.01",
-        _mixes_mig,
-        "GPUs with MIG beside GPUs without it: GPU pods stay Pending there, without events",
-        "Set gpu_driver_version to one outside 570.124.06 to 570.158.01 (NVIDIA names 570.86.15), or give all GPUs of the node the same MIG mode.",
-        "NVIDIA/gpu-operator#1361",
-    ),
-    KnownIssue(
-        "575.57.08",
-        "575.57.08",
-        _splits_rtx_pro,
-        "MIG on an RTX PRO 6000, which this driver doesn't support",
-        "Set gpu_driver_version to a later one, or turn MIG off.",
-        "GPU Operator, MIG configuration of its release notes",
-    ),
-)
-
-
 def known_issue(facts: Facts, node: str) -> Findings:
     """The driver's version has a published fault, and the node is one that it shows on."""
     driver = node_parts.part(facts, "driver")
     text = driver.get("loaded_version") or driver.get("userspace_version") or ""
-    version = parse_version(text)
     return [
         finding(
             "KnownDriverIssue",
@@ -149,9 +119,14 @@ def known_issue(facts: Facts, node: str) -> Findings:
             evidence=[seen("driver version", text), *(seen(f"GPU {gpu['index']}: mig_mode", str(gpu["mig_mode"])) for gpu in node_parts.gpus(facts)[:4])],
             next_step=issue.next_step,
         )
-        for issue in ISSUES
-        if version and (parse_version(issue.first) or ()) <= version <= (parse_version(issue.last) or ()) and issue.applies(facts)
+        for issue in known_issues(text, _layout(facts))
     ]
+
+
+def _layout(facts: Facts) -> Layout:
+    gpus = node_parts.gpus(facts)
+    with_mig = [gpu for gpu in gpus if gpu["mig_mode"] == "Enabled"]
+    return Layout(bool(with_mig), len(with_mig) < len(gpus), tuple(gpu["product"] or "" for gpu in with_mig))
 
 
 def _about(gpu: Facts, facts: Facts, node: str, code: str, words: str, field: str, value: str, severity: str | None = None) -> Facts:

@@ -19,13 +19,12 @@ _STARTING = {"fallen_off_bus": "GpuFallenOffBus", "rm_init_failed": "GpuInitFail
 _RANK = {INFO: 0, WARNING: 1, ERROR: 2}
 
 
-def not_started(facts: Facts, node: str) -> Findings:
-    """A GPU that the driver could not start, or lost, and doesn't list now."""
-    known = node_parts.listed(facts)
-    events = [event for event in node_parts.events(facts, "fallen_off_bus", "rm_init_failed") if event["pci_address"] not in known]
-    if not events and not _has_all(facts):
-        events = node_parts.events(facts, "probe_failed")
-    return [_finding(code, address, facts, node, found) for (code, address), found in _grouped(events).items()]
+def faults(facts: Facts, node: str) -> Findings:
+    """GPUs that the driver lost or could not start, and the faults that it (Xid) and the NVSwitches (SXid) reported; not those of programs."""
+    return [
+        _finding(code, address, facts, node, events, severity=max((_severity(event, facts) for event in events), key=_RANK.__getitem__))
+        for (code, address), events in _grouped([*_not_started(facts), *_faults(facts)]).items()
+    ]
 
 
 def none_probed(facts: Facts, node: str) -> Findings:
@@ -36,15 +35,6 @@ def none_probed(facts: Facts, node: str) -> Findings:
     if not events or others or driver.get("attached_gpus") or (facts["pci"] is not None and not node_parts.pci_gpus(facts)):
         return []
     return [_finding("NoGpuBoundToDriver", None, facts, node, events)]
-
-
-def xids(facts: Facts, node: str) -> Findings:
-    """Faults that the driver (Xid) and the NVSwitches (SXid) reported; those of programs are none of the node's."""
-    found = []
-    for (code, address), events in _grouped(_faults(facts)).items():
-        severities = [_severity(event, facts) for event in events]
-        found.append(_finding(code, address, facts, node, events, severity=max(severities, key=_RANK.__getitem__)))
-    return found
 
 
 def recovery_actions(facts: Facts, node: str) -> Findings:
@@ -68,7 +58,14 @@ def recovery_actions(facts: Facts, node: str) -> Findings:
 
 
 # In the order of causes: what stands first explains what follows.
-RULES = (not_started, xids, none_probed, recovery_actions)
+RULES = (faults, none_probed, recovery_actions)
+
+
+def _not_started(facts: Facts) -> list[Facts]:
+    """Events of GPUs that the driver doesn't list now."""
+    known = node_parts.listed(facts)
+    events = [event for event in node_parts.events(facts, "fallen_off_bus", "rm_init_failed") if event["pci_address"] not in known]
+    return events if events or _has_all(facts) else node_parts.events(facts, "probe_failed")
 
 
 def _faults(facts: Facts) -> list[Facts]:

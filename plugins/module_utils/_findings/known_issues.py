@@ -19,45 +19,72 @@ _MIG, _WHOLE = "nvidia.com/mig-", "nvidia.com/gpu"
 _VERSION = re.compile(r"\d{1,5}(?:\.\d{1,5}){1,3}")
 
 
+class Layout(t.NamedTuple):
+    """How a node's GPUs are divided, from whatever shows it.
+
+    :param mig: whether a GPU has MIG enabled.
+    :param whole: whether a GPU hasn't.
+    :param mig_products: products with MIG enabled.
+    """
+
+    mig: bool
+    whole: bool
+    mig_products: t.Tuple[str, ...]
+
+
 class KnownIssue(t.NamedTuple):
     """A published fault.
 
     :param first: the first driver version that has it.
     :param last: the last one.
-    :param applies: whether a node, as ``gpu_cluster.nodes`` has it, meets it.
+    :param applies: whether a node of that layout meets it.
     :param source: where it was published.
     """
 
     first: str
     last: str
-    applies: t.Callable[[Object], bool]
+    applies: t.Callable[[Layout], bool]
     summary: str
     next_step: str
     source: str
-
-
-def mixes_mig(node: Object) -> bool:
-    """Whether a node has whole GPUs beside MIG devices."""
-    names = [entry["resource"] for entry in node["resources"] if entry["capacity"]]
-    return any(name.startswith(_MIG) for name in names) and any(name.startswith(_WHOLE) for name in names)
 
 
 ISSUES = (
     KnownIssue(
         "570.124.06",
         "570.158.01",
-        mixes_mig,
-        "whole GPUs beside MIG devices: GPU pods stay Pending there, without events",
-        "Install a driver outside 570.124.06 to 570.158.01 (NVIDIA names 570.86.15), or let all GPUs of a node have the same MIG mode.",
+        lambda layout: layout.mig and layout.whole,
+        "whole GPUs beside GPUs with MIG: GPU pods stay Pending there, without events",
+        "Set gpu_driver_version to one outside 570.124.06 to 570.158.01 (NVIDIA names 570.86.15), or give all GPUs of the node the same MIG mode.",
         "NVIDIA/gpu-operator#1361",
+    ),
+    KnownIssue(
+        "575.57.08",
+        "575.57.08",
+        lambda layout: any("RTX PRO 6000" in product for product in layout.mig_products),
+        "MIG on an RTX PRO 6000, which this driver doesn't support",
+        "Set gpu_driver_version to a later one, or turn MIG off.",
+        "GPU Operator, MIG configuration of its release notes",
     ),
 )
 
 
+def known_issues(driver_version: t.Optional[str], layout: Layout) -> t.List[KnownIssue]:
+    """The published faults that a node meets by its driver's version and its layout."""
+    version = parse_version(driver_version)
+    return [issue for issue in ISSUES if version and _between(issue, version) and issue.applies(layout)]
+
+
+def layout_of_resources(node: Object) -> Layout:
+    """The layout of a node as ``gpu_cluster.nodes`` has it, by the resources that it has."""
+    names = [entry["resource"] for entry in node["resources"] if entry["capacity"]]
+    mig = any(name.startswith(_MIG) for name in names)
+    return Layout(mig, any(name.startswith(_WHOLE) for name in names), (node.get("product") or "",) if mig else ())
+
+
 def known_issue(node: Object) -> t.Optional[KnownIssue]:
-    """The published fault that a node meets by its driver's version and its layout."""
-    version = parse_version(node["driver_version"])
-    return next((issue for issue in ISSUES if version and _between(issue, version) and issue.applies(node)), None)
+    """The first published fault that such a node meets."""
+    return next(iter(known_issues(node["driver_version"], layout_of_resources(node))), None)
 
 
 def node_issue_findings(node: Object) -> t.List[Object]:

@@ -199,6 +199,10 @@ FAULTS: list[tuple[str, Change, list[str], str]] = [
     ("BAR without an address, by the log", _both(_only_first, _log(
         "NVRM: This PCI I/O region assigned to your NVIDIA device is invalid:", "NVRM: BAR1 is 0M @ 0x0 (PCI:0000:00:07.0)",
     )), ["PciBarNotAssigned", *MISSING], ERROR),
+    (
+        "fallen off the bus, said twice",
+        _both(_only_first, _log(XID.format(79), "NVRM: GPU 0000:00:07.0: GPU has fallen off the bus.")), ["GpuFallenOffBus", *MISSING], ERROR,
+    ),
     ("fallen off the bus", _both(_only_first, _log(XID.format(79))), ["GpuFallenOffBus", *MISSING], ERROR),
     ("not started", _both(_only_first, _log("NVRM: GPU 0000:00:07.0: RmInitAdapter failed! (0x62:0x65:1792)")), ["GpuInitFailed", *MISSING], ERROR),
     ("probe failed", _both(_only_first, _log("NVRM: The NVIDIA probe routine failed for 1 device(s).")), ["GpuInitFailed", *MISSING], ERROR),

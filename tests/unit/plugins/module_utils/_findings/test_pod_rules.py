@@ -58,6 +58,7 @@ SICK: dict[str, tuple[Object, list[str], str]] = {
     "out of host memory": (pod(state=ended(137, "OOMKilled"), phase="Failed"), ["ContainerOutOfMemory"], "host memory"),
     "out of memory again": (pod(state=waits("CrashLoopBackOff"), last=ended(137, "OOMKilled"), restarts=4), ["ContainerOutOfMemory"], "after 4 restarts"),
     "a crash loop whose last end is known": (pod(state=waits("CrashLoopBackOff"), last=LAST_START), ["DriverLibraryMismatch"], "versions"),
+    "a program that ends well": (pod(state=waits("CrashLoopBackOff"), last=ended(0, "Completed"), restarts=5), ["ContainerFailed"], "exit code 0"),
     "a crash loop that nothing explains": (pod(state=waits("CrashLoopBackOff"), last=ended(2)), ["ContainerFailed"], "exit code 2"),
     "a signal": (pod(state=ended(139), phase="Failed"), ["ContainerFailed"], "signal 11"),
     "nvidia-smi without a driver": (pod(state=ended(9), spec=dict(SMI), phase="Failed"), ["DriverNotLoaded"], "exit code 9"),
@@ -141,6 +142,10 @@ def test_failures_of_the_start_that_are_over() -> None:
 def test_last_words_come_from_the_log() -> None:
     [found] = pod_findings(pod(state=ended(1), phase="Failed"), log="Traceback\nValueError: no data\n\n")
     assert "its last words: 'ValueError: no data'" in found["summary"]
+
+
+def test_a_program_that_ended_well_once_is_started_again() -> None:
+    assert pod_findings(pod(state=waits("ContainerCreating"), last=ended(0, "Completed"), restarts=1)) == []
 
 
 def test_the_next_step_fits_the_pod() -> None:
